@@ -4,7 +4,8 @@
 
 A ledger of three data sets (trips, days of cards, cards), each with a third of the days, is written as releases write
 it. Then each command runs in a process of its own: the time that it uses the processor, from its start to its end,
-with modules compiled as in an installed program.
+with modules compiled as in an installed program. The last row is the plan of docs/privacy/weeks.md, next to longer
+releases.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 from tempfile import TemporaryDirectory
 
+from benchmarks.weeks import PLAN as WEEK
+from benchmarks.weeks import TOTAL, WEEKS
 from tapveil.ledger.book import Ledger, _chained, _write_head
 from tapveil.ledger.entry import Budget, Entry, Published, Spend, SpentTable
 from tapveil.privacy.units import Unit
@@ -124,6 +127,10 @@ def commands(folder: Path, days: int) -> Iterator[tuple[str, list[str]]]:
         total = ["--epsilon", "51", "--delta", "1e-3"]
         yield f"ledger budget ({unit})", ["ledger", "budget", str(plan), *total, "--reason", "measured", "--by", "me"]
         yield f"ledger plan --keep ({unit})", ["ledger", "plan", str(plan), *total, "--every", "day", "--keep"]
+    week = folder / "week.toml"
+    week.write_text(WEEK.format(mechanism="gaussian", epsilon=1, delta="1e-8"), encoding="utf-8")
+    total = ["--epsilon", str(float(TOTAL.epsilon)), "--delta", str(float(TOTAL.delta)), "--for", str(WEEKS)]
+    yield f"ledger plan ({WEEKS} weeks, three tables)", ["ledger", "plan", str(week), *total]
 
 
 def main() -> None:
@@ -136,7 +143,7 @@ def main() -> None:
         print(f"{number:,} entries: {days:,} releases of {len(SCALES)} data sets")
         for name, arguments in commands(Path(folder), days):
             _timed(arguments, Path(folder))  # compiles what it imports
-            print(f"{name:28} {_timed(arguments, Path(folder)):6.2f} s")
+            print(f"{name:40} {_timed(arguments, Path(folder)):6.2f} s")
 
 
 def _timed(arguments: list[str], folder: Path) -> float:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tapveil._version import __version__
     from tapveil.base.errors import (
+        ApprovalError,
         BudgetError,
         DeliveryError,
         EngineError,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from tapveil.verification.verify import verify
 
 __all__ = [
+    "ApprovalError",
     "AuditResult",
     "Break",
     "Budget",

@@ -65,9 +65,9 @@ def main() -> None:
         if os.environ.get("TAPVEIL_DEBUG"):
             raise
         if isinstance(error, ModuleNotFoundError):
-            _fail(
-                f"this command needs {error.name}, which is not installed: pip install 'tapveil[publish]'", UNEXPECTED
-            )
+            to_read = " (to convert published folders: 'tapveil[read]')" if error.name == "typer" else ""
+            install = f"pip install 'tapveil[publish]'{to_read}"
+            _fail(f"this command needs {error.name}, which is not installed: {install}", UNEXPECTED)
         if isinstance(error, OSError) and error.filename is None:
             _fail(f"the output could not be written ({error.strerror})", UNEXPECTED)
         _fail(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -12,8 +14,9 @@ import pytest
 import tapveil
 from tapveil.base.errors import BudgetError, UsageError
 from tapveil.cli.commands.ledger import budget_of
-from tapveil.internal.accuracy import Need, counts_of_folder, counts_of_trips
+from tapveil.internal.accuracy import Need, counts_of_folder, counts_of_trips, share_within, sources_of_folder
 from tapveil.internal.confidential import NOTICE
+from tapveil.internal.forecast import BOUNDED, EVERY_WEEK, MEASURED, SOURCES
 from tapveil.internal.schedule import Schedule
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Entry, Scheduled
@@ -74,6 +77,13 @@ def test_each_release_may_spend_what_fits_as_often_and_no_more(mechanism: str) -
     assert not planned.fits(planned.epsilon * Fraction(103, 100))
 
 
+def test_what_a_release_may_spend_does_not_depend_on_where_the_search_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = schedule().epsilon
+    for guess in ("1/100", "8"):
+        monkeypatch.setattr(Schedule, "_guess", Fraction(guess))
+        assert schedule().epsilon == found
+
+
 def test_fewer_releases_may_spend_more_each() -> None:
     epsilons = [schedule(number=number).epsilon for number in (52, 13, 1)]
     assert epsilons == sorted(epsilons)
@@ -90,10 +100,20 @@ def test_the_least_epsilon_for_an_accuracy_gives_it_and_less_does_not() -> None:
         assert (mechanism.error_bound(Fraction(1, 20)) <= 20) is met
 
 
-@pytest.mark.parametrize("text", ["stops", "stops within ten % where at least 2", "stops within 10 % where at least 0"])
+UNREADABLE = ["stops", *(f"stops within {each}" for each in ("ten % where at least 2", "10 % where at least 0"))]
+TOO_MANY = [f"stops within {each}" for each in ("1.1.1 % where at least 2", f"10 % where at least {10**23}")]
+
+
+@pytest.mark.parametrize("text", UNREADABLE + TOO_MANY)
 def test_a_need_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--need"):
         Need.read(text)
+
+
+@pytest.mark.parametrize("number", [0, 5001, 10**9])
+def test_a_schedule_has_as_many_releases_as_a_ledger_can_record(number: int) -> None:
+    with pytest.raises(UsageError, match=r"from 1 to 5,000"):
+        schedule(number=number)
 
 
 TIMED = """
@@ -166,7 +186,7 @@ def test_a_plan_is_shown_at_the_counts_of_a_folder_or_of_the_trips(quarter_hours
         assert float(hours[-1].rstrip("%")) > 99
     assert NOTICE in looked.stdout
     assert NOTICE not in free.stdout
-    assert "has the larger cells only" in free.stdout  # it was published with thresholds
+    assert "smaller cells are missing" in free.stdout  # it was published with thresholds
 
 
 def test_a_need_is_met_at_the_counts_of_a_folder_or_of_the_trips_for_less(quarter_hours: Path) -> None:
@@ -209,6 +229,99 @@ def test_an_epsilon_that_follows_from_counts_is_noted_in_the_plan_and_in_the_led
             kept = book.entries[-1]
         assert isinstance(kept, Scheduled)
         assert kept.chosen_from == chosen
+    unsaid = run(*asked, *need, "--look")
+    assert unsaid.returncode == 2
+    assert "nothing that is written would say so" in unsaid.stderr
+    with Ledger.open(quarter_hours.parent / "ledger.sqlite") as book:
+        assert book.entries[-1] == kept
+
+
+WORLD = """
+[places]
+path = "places.csv"
+
+[coarsen]
+time_minutes = 60
+
+[[table]]
+name = "od"
+columns = ["tap_on_location", "tap_off_location"]
+
+[[table]]
+name = "origin_hour"
+columns = ["tap_on_time", "tap_on_location"]
+"""
+
+
+@pytest.fixture(scope="module")
+def known_world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plan of a known world in which noise is about as large as most cells, its trips, and its folder."""
+    folder, draw = tmp_path_factory.mktemp("known-world"), np.random.default_rng(3)
+    stops, trips = [f"s{number:02}" for number in range(40)], 30_000
+    busy = 1 / np.arange(1, len(stops) + 1)
+    ends = draw.choice(len(stops), (trips, 2), p=busy / busy.sum())
+    hours, days = draw.triangular(5, 8, 23, trips), draw.integers(7, size=trips)
+    rows = (
+        f"{MONDAY + timedelta(days=int(day))},c{card},{stops[on]},{stops[off]},{int(hour):02}:00"
+        for card, day, hour, (on, off) in zip(draw.integers(trips, size=trips), days, hours, ends, strict=True)
+    )
+    (folder / "trips.csv").write_text("day,card,stop,to,time\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    places = (f"{stop},*,{number // 8},{number % 8}" for number, stop in enumerate(stops))
+    (folder / "places.csv").write_text("name,mode,latitude,longitude\n" + "\n".join(places) + "\n", encoding="utf-8")
+    columns = 'tap_on_location = "stop"\ntap_off_location = "to"\ntap_on_time = "time"'
+    text = plan_of(mechanism="world", epsilon="0.5").replace('tap_on_location = "stop"', columns) + WORLD
+    file = folder / "plan.toml"
+    file.write_text(text, encoding="utf-8")
+    tapveil.release(tapveil.Plan.read(file), folder / "published", in_ledger=False)
+    return file
+
+
+@pytest.mark.parametrize(("has_estimates", "near"), [(True, 0.05), (False, 0.1)])
+def test_a_known_world_predicts_from_its_folder_nearly_what_the_trips_do(
+    has_estimates: bool, near: float, known_world: Path, tmp_path: Path
+) -> None:
+    """Measurements as they are would predict something else: noise is large in small cells, and no trip."""
+    folder = known_world.parent / "published"
+    if not has_estimates:
+        folder = shutil.copytree(folder, tmp_path / "published")
+        shutil.rmtree(folder / "estimates")
+    plan = Plan.read(known_world)
+    assert set(sources_of_folder(folder, plan).values()) == {"estimates" if has_estimates else "measurements"}
+    noise, measured = plan.guarantee.mechanisms["od"], np.asarray(tapveil.open(folder).table("od").to_arrow()["count"])
+    for days, is_far in ((7, False), (91, True)):
+        free, looked = (
+            share_within(noise, counts["od"])
+            for counts in (counts_of_folder(folder, plan, days), counts_of_trips(plan, days))
+        )
+        assert free == pytest.approx(looked, abs=near)
+        assert is_far == (share_within(noise, measured * days // 7) > looked + 0.05)
+
+
+def test_what_the_counts_of_a_known_world_are_is_said_and_that_estimates_are_nearer(known_world: Path) -> None:
+    asked = ("ledger", "plan", known_world, "--epsilon", "8", "--delta", "1e-6", "--for", "4", "--every", "quarter")
+    shown = run(*asked, "--from", known_world.parent / "published").stdout
+    assert f"Counts of stops, od, origin_hour: {SOURCES['estimates']}." in shown
+    assert MEASURED in shown
+    assert BOUNDED in shown
+    found = json.loads(run(*asked, "--from", known_world.parent / "published", "--json").stdout)
+    assert found["counts"] == dict.fromkeys(("stops", "od", "origin_hour"), "estimates")
+    assert found["notes"] == [MEASURED, BOUNDED, EVERY_WEEK]
+    assert f"Each release may spend epsilon = {found['epsilon']}" in shown
+    for row in found["tables"]:
+        assert row["within_10_from"] == 10 * row["error_95"]
+        assert f"{row['share_within_10']:.1%}" in shown
+    needed = json.loads(run(*asked, "--need", "od within 10 % where at least 500", "--json").stdout)
+    assert needed["need"] == {"table": "od", "within": 0.1, "least": 500}
+    assert needed["notes"] == [MEASURED, BOUNDED]
+    assert needed["fits"] is True
+
+
+def test_check_states_of_people_what_the_folder_will(known_world: Path) -> None:
+    checked = json.loads(run("check", known_world, "--plan-only", "--json").stdout)["people"]
+    stated = tapveil.open(known_world.parent / "published").privacy["people"]
+    assert checked == [{key: row[key] for key in row if key != "apart"} for row in stated]
+    shown = run("check", known_world, "--plan-only").stdout
+    assert all(f"{row['believed'][0]} | {row['believed'][1]}" in shown for row in checked)
 
 
 STOPS, CARDS_AT_A_STOP = 20, 110

@@ -52,7 +52,7 @@ def body(entry: Entry, nonce: str | None) -> str:
     """An entry as it is written: with a nonce; or without one, as version 1 had it."""
     if nonce is not None:
         return entry.text(nonce)
-    data = entry.model_dump(mode="json", exclude={"reason", "by", "totals"}) | {"version": 1}
+    data = entry.model_dump(mode="json", exclude={"reason", "by", "totals", "approval"}) | {"version": 1}
     for table in data.get("tables", ()):
         del table["trips_per_cell"]
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
@@ -524,9 +524,9 @@ def test_empty_tables_are_named_before_the_spend(
 ) -> None:
     plan, real, heard = with_a_sparse_table(source), book.Ledger.spend, []
 
-    def spend(ledger: book.Ledger, entry: Spend, *, again: bool = False) -> book.Head:
+    def spend(ledger: book.Ledger, entry: Spend, **more: Any) -> book.Head:
         heard.append(capsys.readouterr().err)
-        return real(ledger, entry, again=again)
+        return real(ledger, entry, **more)
 
     monkeypatch.setattr(book.Ledger, "spend", spend)
     published = tapveil.release(plan, source / "published")

@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 
 from tapveil._version import __version__
 from tapveil.cli.commands import (
+    approve,
     check,
     convert,
     dossier,
@@ -30,13 +31,24 @@ from tapveil.cli.commands import (
     release,
     run,
     series,
+    studio,
     verify,
 )
 from tapveil.cli.options import out
 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Publish": (release.demo, init.init, plan.plan, check.check, release.release, push.push, run.run, push.withdraw),
-    "Approve": (explain.explain, dossier.dossier, check.report, verify.audit, intruder.intruder),
+    "Publish": (
+        release.demo,
+        studio.studio,
+        init.init,
+        plan.plan,
+        check.check,
+        release.release,
+        push.push,
+        run.run,
+        push.withdraw,
+    ),
+    "Approve": (approve.approve, explain.explain, dossier.dossier, check.report, verify.audit, intruder.intruder),
     "Analyse": (verify.verify, series.series, convert.convert),
     "Maintain": (plan.tune,),
 }

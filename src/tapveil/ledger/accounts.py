@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from decimal import ROUND_CEILING
 from fractions import Fraction
 from functools import cached_property
 
@@ -21,7 +20,7 @@ from tapveil.ledger.entry import Budget, Entry, Spend
 from tapveil.privacy import accountant
 from tapveil.privacy.loss import Change, epsilon_upper_bound
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.privacy.rational import decimal_text, float_below
+from tapveil.privacy.rational import float_below
 from tapveil.privacy.units import Unit
 
 SIZE: dict[Unit, int] = {"trip": 0, "card-day": 1, "card": 2}
@@ -287,33 +286,3 @@ def over_budget(entries: Sequence[Entry], budget: Budget) -> Fraction | None:
     """What is spent already, if that is all of a budget or more."""
     spent = next(account.epsilon for account in accounts(entries) if account.budget == budget)
     return spent if spent is not None and spent >= budget.epsilon else None
-
-
-def report(entries: Sequence[Entry]) -> dict[str, object]:
-    """All of it, for a program: entries as they are written, and every budget with what is spent where."""
-    stated = {"data_set", "unit", "neighbours", "epsilon", "delta"}
-    return {
-        "entries": [entry.model_dump(mode="json") for entry in entries],
-        "budgets": [
-            {
-                **one.budget.model_dump(mode="json", include=stated),
-                "spent_epsilon": _shown(one.epsilon),
-                "left_epsilon": _shown(one.left),
-                "places": [
-                    {
-                        "first_day": place.first_day and place.first_day.isoformat(),
-                        "last_day": place.last_day and place.last_day.isoformat(),
-                        "modes": place.modes,
-                        "releases": [spend.id for spend in place.releases],
-                        "spent_epsilon": _shown(place.epsilon),
-                    }
-                    for place in one.places
-                ],
-            }
-            for one in accounts(entries)
-        ],
-    }
-
-
-def _shown(value: Fraction | None) -> str | None:
-    return None if value is None else decimal_text(value, 9, ROUND_CEILING)

@@ -16,7 +16,7 @@ import re
 import secrets
 import shlex
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -24,15 +24,18 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tapveil.base import atomic
-from tapveil.base.errors import BudgetError, LedgerError
+from tapveil.base.errors import ApprovalError, BudgetError, LedgerError
 from tapveil.base.findings import Finding
 from tapveil.ledger import refusals, words
+from tapveil.ledger.approval import Approval, History, may_follow
 from tapveil.ledger.entry import (
     ENTRY_VERSION,
     Accepted,
+    Approved,
     Budget,
     Delivered,
     Entry,
+    Officers,
     Published,
     Scheduled,
     Spend,
@@ -240,24 +243,64 @@ class Ledger:
         with self._writing():
             self._append(other)
 
+    @property
+    def history(self) -> History:
+        """Its entries with their hashes, as approvals need them."""
+        return self._history(self.entries)
+
+    def _history(self, entries: Sequence[Entry]) -> History:
+        return History(entries, [digest for _, _, digest in self._rows()[: len(entries)]])
+
+    def appoint(self, officers: Officers) -> None:
+        """From now on, releases need the approval of these officers; only those before can change it.
+
+        Raises:
+            ApprovalError: The ledger has officers, and none of them signed this.
+        """
+        with self._writing() as entries:
+            history = self._history(entries)
+            if not may_follow(officers, history.officers, history.ledger):
+                raise ApprovalError(words.not_theirs_to_change(history.keys), "approval-officers")
+            self._append(officers)
+
     def refuse(self, spend: Spend, *, again: bool = False) -> None:
         """BudgetError if a release could not be paid for now, or repeats one and is not said to (`again`)."""
         _refuse(refusals.of_release(self.entries, spend, again=again))
 
-    def spend(self, spend: Spend, *, again: bool = False) -> Head:
+    def has(self, release: str) -> bool:
+        """Whether a release is paid for."""
+        return any(isinstance(entry, Spend) and entry.id == release for entry in self.entries)
+
+    def spend(
+        self, spend: Spend, *, again: bool = False, approval: Approval | None = None, also: Collection[str] = ()
+    ) -> Head:
         """Write down a release, once and for ever; BudgetError, and nothing written, where `refuse` has one.
 
-        The same release, known by its id, is never paid for twice.
+        The same release, known by its id, is never paid for twice. ApprovalError, and nothing written, if it needs an
+        approval and has none that holds; `also` are keys that are required besides the ledger's.
         """
         with self._writing() as entries:
             paid = ((number, each.id) for number, each in enumerate(entries, 1) if isinstance(each, Spend))
             number = next((number for number, identity in paid if identity == spend.id), None)
             if number is None:
                 _refuse(refusals.of_release(entries, spend, again=again))
+                self._approve(entries, spend, approval, also)
                 number = self._append(spend)
             elif entries[number - 1].model_copy(update={"version": spend.version}) != spend:
                 raise LedgerError(f"entry {number} of {self.path.name} belongs to this release, but to another plan")
         return Head(self.id, self._rows()[number - 1][2])
+
+    def _approve(
+        self, entries: Sequence[Entry], spend: Spend, approval: Approval | None, also: Collection[str]
+    ) -> None:
+        """Write down the approval of a release, before the release: the hash that is published covers both."""
+        history = self._history(entries)
+        if refused := history.refusal(approval, spend, also):
+            raise ApprovalError(words.not_approved(refused), refused.reason)
+        if spend.approval != (approval.statement.id if approval else None):
+            raise ApprovalError("the release names another approval than it is made under", "approval-invalid")
+        if approval and approval.statement.id not in history.approvals:
+            self._append(Approved(on=spend.on, statement=approval.text, signature=approval.signature))
 
     def bind(self, published: Published) -> None:
         """A paid release appears as one folder and no other; LedgerError if it has appeared as another already."""
@@ -328,6 +371,7 @@ class Ledger:
                 yield Finding("ledger-rolled-back", self.path.name, _gone(f"{folder.name} names an entry that"))
             elif bound.get(folder.release_id) != folder.checksums_sha256:
                 yield Finding("folder-differs", folder.name, "differs from the folder that was published for its entry")
+        yield from self._approval_findings(entries)
         accepted = {identity, *(entry.ledger for entry in entries if isinstance(entry, Accepted))}
         yield from self._replaced_findings([folder for folder in around if folder.ledger not in accepted])
 
@@ -344,6 +388,16 @@ class Ledger:
                 f"from this budget, accept it: tapveil ledger accept {other} --ledger {shlex.quote(str(self.path))} "
                 "--reason … --by …",
             )
+
+    def _approval_findings(self, entries: Sequence[Entry]) -> Iterator[Finding]:
+        history = self._history(entries)
+        try:
+            _ = history.officers
+        except LedgerError as error:
+            yield Finding("officers-changed", self.path.name, str(error))
+        for number, spend, refused in history.unapproved():
+            sentence = f"the release {words.release(spend)} was made without a valid approval ({refused.reason})"
+            yield Finding("not-approved", f"entry {number}", sentence)
 
     def _schema_findings(self) -> Iterator[Finding]:
         problems = [row[0] for row in self._connection.execute("PRAGMA integrity_check")]

@@ -26,8 +26,9 @@ from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import Mechanism, stated
 from tapveil.privacy.units import Neighbours, Unit
 
-ENTRY_VERSION: Literal[4] = 4
+ENTRY_VERSION: Literal[5] = 5
 _NOT_IN_1 = {"nonce", "reason", "by"}
+MOST_STATED = 1_000_000
 _NONCE = re.compile(r"[0-9a-f]{32}")
 
 Id = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
@@ -43,9 +44,10 @@ Words = Annotated[Text, AfterValidator(_one_line)]
 
 
 class _Entry(Frozen):
-    version: Literal[1, 2, 3, 4] = ENTRY_VERSION
+    version: Literal[1, 2, 3, 4, 5] = ENTRY_VERSION
     """Of this list; a version that is not known is refused. Version 1 had no `nonce`, `reason`, `by` and `accepted`;
-    version 2 no `trips_per_cell` and `schedule`; version 3 no `delivered`, `withdrawn` and `totals`."""
+    version 2 no `trips_per_cell` and `schedule`; version 3 no `delivered`, `withdrawn` and `totals`; version 4 no
+    `officers` and `approval`."""
     on: date
     """The day on which it was written."""
 
@@ -178,6 +180,8 @@ class Spend(_Entry):
     """The release from whose output its noise was chosen. Entries without it were planned by themselves."""
     totals: Annotated[tuple[PublicTotal, ...], Field(max_length=MOST_TOTALS)] = ()
     """Exact totals of its trips that were published elsewhere, without noise. They cost no ε, and none covers them."""
+    approval: Id | None = None
+    """The approval that it was made under, an earlier entry; none where none was required."""
 
     @property
     def mechanisms(self) -> Sequence[Mechanism]:
@@ -194,6 +198,10 @@ class Spend(_Entry):
         return self.data_set == other.data_set and not (other_days or other_modes)
 
 
+MOST_RELEASES = 5000
+"""Of a schedule."""
+
+
 class Scheduled(_Entry):
     """Equal releases that are to come: nothing may be released that would leave no room for them.
 
@@ -206,7 +214,7 @@ class Scheduled(_Entry):
     """Whose trips."""
     unit: Unit
     """What is protected as a whole."""
-    releases: Annotated[int, Field(ge=1, le=5000)]
+    releases: Annotated[int, Field(ge=1, le=MOST_RELEASES)]
     """How many there are to be, from this entry on."""
     days: Annotated[int, Field(ge=1, le=366)]
     """The length of each."""
@@ -280,7 +288,51 @@ class Withdrawn(_Entry):
     """Who decided it."""
 
 
-Entry = Start | Budget | Spend | Scheduled | Published | Accepted | Delivered | Withdrawn
+MOST_OFFICERS = 10
+Key = Annotated[str, Field(pattern=r"^ssh-ed25519 [A-Za-z0-9+/]{68}$")]
+"""A public key as a line of a .pub file has it, without its comment."""
+Armored = Annotated[str, Field(max_length=1000)]
+"""A signature as OpenSSH writes it."""
+
+
+class Officers(_Entry):
+    """From here on, every release needs an approval that one of these keys signed; without keys, none does.
+
+    The first such entry is free. Whatever changes it is signed by a key of the one before, so that nobody else ends it.
+    """
+
+    kind: Literal["officers"] = "officers"
+    """Which of these entries it is."""
+    keys: Annotated[tuple[Key, ...], Field(max_length=MOST_OFFICERS)]
+    """The public SSH keys, any of which approves. None: approvals are no longer required."""
+    replaces: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """The hash of the entry that it replaces."""
+    reason: Words | None = None
+    """Why it was changed."""
+    by: Words | None = None
+    """Who decided it."""
+    signature: Armored | None = None
+    """By a key of the entry that it replaces, over this entry without its signature, as `signed` has it."""
+
+    def signed(self, ledger: str) -> bytes:
+        """What a key of the entry before signs: these officers, in this ledger, in place of that entry."""
+        said = self.model_dump(mode="json", include={"kind", "on", "keys", "replaces", "reason", "by"})
+        data = {**said, "ledger": ledger}
+        return json.dumps(data, sort_keys=True, indent=2, ensure_ascii=False).encode() + b"\n"
+
+
+class Approved(_Entry):
+    """An officer's approval, as it was signed, written when the first release is made under it."""
+
+    kind: Literal["approval"] = "approval"
+    """Which of these entries it is."""
+    statement: Annotated[str, Field(max_length=MOST_STATED)]
+    """What is approved: a text in JSON whose keys are listed below."""
+    signature: Armored
+    """The officer's signature of it."""
+
+
+Entry = Start | Budget | Spend | Scheduled | Published | Accepted | Delivered | Withdrawn | Officers | Approved
 _ENTRY: pydantic.TypeAdapter[Entry] = pydantic.TypeAdapter(Annotated[Entry, Field(discriminator="kind")])
 _TABLES = pydantic.TypeAdapter(tuple[SpentTable, ...])
 
@@ -323,6 +375,8 @@ def _read(text: str) -> Entry:
         raise ValueError("version 3 had neither")
     if version < 4 and "totals" in data:
         raise ValueError("version 3 had none")
+    if version < 5 and ("approval" in data or data.get("kind") in ("officers", "approval")):
+        raise ValueError("version 4 had neither")
     if "tables" in data:
         data["tables"] = _tables(json.dumps(data["tables"]))
     entry: Entry = _ENTRY.validate_python(data)

@@ -11,25 +11,31 @@ from datetime import date
 
 from tapveil.ledger.accounts import Account
 from tapveil.ledger.entry import Spend
+from tapveil.ledger.words import release
 from tapveil.privacy.person import Person, Releases, people
 
 Kind = tuple[object, ...]
 
 
-def so_far(account: Account) -> list[Person] | Spend | None:
-    """People, of all releases so far, then of the newest carried on for a year; a release for which there is no bound.
-
-    None where there is no release yet, or where noise was chosen from what others showed: those are added up by the
-    budget alone.
-    """
+def so_far(account: Account) -> list[Person]:
+    """People, of all releases so far, then of the newest carried on for a year; none where nothing can be said."""
     spends = account.spends
-    if not spends or account.generations > 1:
-        return None
-    undated = next((spend for spend in spends if not (spend.first_day and spend.last_day)), None)
-    if undated:
-        return undated
+    if not spends or why_none(account):
+        return []
     newest = _releases([spends[-1]])[0].in_a_year()
     return [*people(_releases(spends), account.budget.delta), *people([newest], account.budget.delta)]
+
+
+def why_none(account: Account) -> str | None:
+    """Why there is no bound for a person; None where there is, or no release yet."""
+    undated = next((spend for spend in account.spends if not (spend.first_day and spend.last_day)), None)
+    if undated:
+        why = f"the release {release(undated)} names no days, so it may have any number of trips of a person"
+    elif account.generations > 1:
+        why = "noise was chosen from what other releases showed (chosen_from): the budget alone adds those up"
+    else:
+        return None
+    return f"What the releases mean for one person: no bound, since {why}."
 
 
 def _releases(spends: Sequence[Spend]) -> list[Releases]:

@@ -19,7 +19,8 @@ def refuse_outdated(ledger: Ledger, folder: Path, *, paid: bool) -> None:
     Else the ledger was rolled back, or another was started in its place; the latter is of no concern to what is paid.
     """
     # What became of a folder after it was published is not the ledger's fault.
-    passed = {"folder-differs", "ledger-replaced"} if paid else {"folder-differs"}
+    # A release that was not approved cannot be taken back, and officers are told of it when they approve the next.
+    passed = {"folder-differs", "not-approved", *(["ledger-replaced"] if paid else [])}
     around = {each.path.resolve(): each for each in (*folders_in(folder), *around_ledger(ledger.path))}
     for finding in ledger.findings(beside=map(folder_of, around.values())):
         if finding.code not in passed:

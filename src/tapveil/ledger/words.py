@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from tapveil.ledger.accounts import Account
+from tapveil.ledger.approval import Reason, Refused, fingerprint
 from tapveil.ledger.coverage import Everywhere
 from tapveil.ledger.entry import Budget, Scheduled, Spend
 from tapveil.ledger.reading import Reading
@@ -27,8 +28,8 @@ HAS_NO_DAYS = (
     "every day, for ever: every later release of such trips adds up with it."
 )
 AT_MOST = (
-    "For releases that protect days of cards, that is an upper bound: the ledger does not know whether each cell is of "
-    "one day. Where it is, privacy.json of the folder has less."
+    "For releases of several days that protect days of cards, that is an upper bound: the ledger does not know whether "
+    "each cell is of one day. Where it is, privacy.json of the folder has less."
 )
 EVERYWHERE = {
     Everywhere.CARD: "a card may travel on every day",
@@ -108,6 +109,51 @@ def not_held(release_id: str, ledger: str | None, asked: str | None) -> str:
         f"was published from another ledger, {ledger}; this one is {asked}. Check it with that ledger: --ledger FILE. "
         "If that ledger is lost, restore its backup. To accept another ledger does not copy its entries"
     )
+
+
+APPROVE = "tapveil approve PLAN --key KEY"
+NOT_APPROVED = {
+    Reason.MISSING: "this release needs the approval of the privacy officer ({0}), and there is none next to the plan",
+    Reason.INVALID: "the approval next to the plan cannot be read, or was changed after it was signed",
+    Reason.SIGNATURE: "the approval next to the plan has no valid signature: it, or the approval, was changed",
+    Reason.OTHER_KEY: "the approval is signed with the key {0}, which is not the privacy officer's ({1})",
+    Reason.SAME_KEY: "the folder would be signed with the key of the privacy officer ({0}). Sign it with another key",
+    Reason.NO_LEDGER: "releases of this ledger need an approval, which the ledger records. Leave out --no-ledger",
+    Reason.OTHER_LEDGER: "the approval is for another ledger",
+    Reason.OTHER_HISTORY: "the ledger does not have the entry that was its last when the approval was given, so it was "
+    "rolled back or replaced: restore its newest backup",
+    Reason.OTHER_VERSION: "the approval was given with tapveil {0}, and this is tapveil {1}",
+    Reason.OTHER_PLAN: "the plan is not the plan that was approved{changed}",
+    Reason.OTHER_FILES: "public files are not those that were approved{changed}",
+    Reason.OTHER_PERIOD: "the plan is not that of a period of the routine that was approved",
+    Reason.EARLY: "the approval was given on {0}, which is after today: check the clock of this machine",
+    Reason.EXPIRED: "the approval was valid until {0}",
+    Reason.USED: "the approval is used up: {0} of {1} releases were made under it",
+    Reason.AGAIN: "the approval does not cover publishing days again that were published before (approve --again)",
+}
+_OTHERWISE = {Reason.SAME_KEY, Reason.NO_LEDGER, Reason.OTHER_HISTORY, Reason.EARLY}
+"""Where another approval would not help."""
+
+
+def not_approved(refused: Refused) -> str:
+    """Why a release is not approved, and what to do."""
+    facts = refused.facts or ("?",)
+    more = f" and {len(facts) - MOST_NAMED} more" if len(facts) > MOST_NAMED else ""
+    changed = f": {', '.join(facts[:MOST_NAMED])}{more} changed" if refused.facts else ""
+    if refused.reason in (Reason.MISSING, Reason.OTHER_KEY):
+        first, *others = facts
+        facts = (" or ".join(facts),) if refused.reason is Reason.MISSING else (first, " or ".join(others))
+    said = NOT_APPROVED[refused.reason].format(*facts, changed=changed)
+    ask = "" if refused.reason in _OTHERWISE else f" The officer approves it with: {APPROVE}."
+    return f"{said}.{ask} Nothing was spent"
+
+
+def not_theirs_to_change(keys: Sequence[str]) -> str:
+    """That officers can be changed by themselves alone."""
+    if not keys:
+        return "the ledger has no officers to replace, or was changed meanwhile: run the command again"
+    whose = " or ".join(map(fingerprint, keys))
+    return f"this ledger needs the approval of {whose}, and only that key can change it: --key KEY"
 
 
 def refusal(one: Refusal) -> str:

@@ -70,9 +70,11 @@ def _measure(exact: ExactTable, mechanism: World, world: pa.Table, random_bytes:
     places, cells = exact.places_in(world)
     if len(places) < len(exact.words[0]):
         raise AssertionError("a trip was counted outside of its world")  # lists are applied before counting
-    every = np.zeros(len(world), dtype=np.int64)
-    every[places] = exact_counts(exact)[cells]
-    numbers, _ = mechanism.draw(every, random_bytes)
+    numbers = np.zeros(len(world), dtype=np.int64)
+    numbers[places] = exact_counts(exact)[cells]
+    for start in range(0, len(numbers), CELLS_AT_ONCE):
+        some = slice(start, start + CELLS_AT_ONCE)
+        numbers[some], _ = mechanism.draw(numbers[some], random_bytes)
     return dict(zip(world.column_names, world.combine_chunks().columns, strict=True)), numbers
 
 

@@ -18,6 +18,7 @@ from tapveil.published import estimated, shaped
 from tapveil.published import places as published_places
 from tapveil.published.calibrated import calibrated_faults
 from tapveil.published.domain import Domain
+from tapveil.published.estimates import NEWEST
 from tapveil.published.manifest import Manifest, TotalClaim
 from tapveil.published.place_facts import PlaceFacts
 from tapveil.trips import files
@@ -33,10 +34,28 @@ def sound_statement(inputs: PublicInputs, created: date) -> Manifest:
 
     PlanError or InputFileError for what cannot be published so. It follows from the plan and its public files alone.
     """
-    plan, drawn = inputs.plan, sound_places(inputs) is not None
+    domain = stated_domain(inputs, created, drawn=sound_places(inputs) is not None)
+    stated = domain.manifest
+    if stated.is_world and (version := estimated.version(domain)):
+        parts = {"estimates": version, **({"trips": 1} if inputs.plan.world.trips else {})}
+        versions = stated.versions.model_copy(update=parts)
+        longer = {"estimated_minutes": found} if (found := estimated.minutes(domain, version)) else {}
+        stated = stated.model_copy(update={"versions": versions, **longer, **_calibrated(inputs, stated)})
+        _refuse_unmet(replace(domain, manifest=stated))
+    _refuse_shapes(inputs, domain, stated)
+    for finding in free_text_findings(stated):
+        raise PlanError(f"a name, title or description in the plan cannot be published: it {finding.sentence}")
+    return stated
+
+
+def stated_domain(inputs: PublicInputs, created: date, *, drawn: bool) -> Domain:
+    """The manifest without its estimates, and the public lists; PlanError if names are too long for it.
+
+    `drawn`: whether the places are on a map.
+    """
     try:
         stated = statement.manifest(
-            plan,
+            inputs.plan,
             created,
             inputs.sha256,
             places=drawn,
@@ -44,22 +63,12 @@ def sound_statement(inputs: PublicInputs, created: date) -> Manifest:
             calendars=inputs.calendars,
             shapes=inputs.shapes,
             totals=inputs.totals,
+            holidays=inputs.holidays,
         )
-        domain = Domain(stated, inputs.world if stated.is_world else {})  # others have no lists
-        if stated.is_world and (version := estimated.version(domain)):
-            versions = stated.versions.model_copy(
-                update={"estimates": version, **({"trips": 1} if plan.world.trips else {})}
-            )
-            longer = {"estimated_minutes": found} if (found := estimated.minutes(domain)) else {}
-            stated = stated.model_copy(update={"versions": versions, **longer, **_calibrated(inputs, stated)})
-            _refuse_unmet(replace(domain, manifest=stated))
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors()[0]["loc"])
         raise PlanError(f"the plan has too many entries, or too long names, for a manifest ({place})") from None
-    _refuse_shapes(inputs, domain, stated)
-    for finding in free_text_findings(stated):
-        raise PlanError(f"a name, title or description in the plan cannot be published: it {finding.sentence}")
-    return stated
+    return Domain(stated, inputs.world if stated.is_world else {})  # others have no lists
 
 
 def said_of_places(inputs: PublicInputs, stated: Manifest) -> PlaceFacts:
@@ -91,7 +100,7 @@ def _refuse_unmet(domain: Domain) -> None:
 
 def _refuse_shapes(inputs: PublicInputs, domain: Domain, stated: Manifest) -> None:
     """PlanError or InputFileError where files of shapes cannot be made."""
-    if stated.shapes and stated.is_world and (why := estimated.why_not(domain)):
+    if stated.shapes and stated.is_world and (why := estimated.why_not(domain, NEWEST)):
         raise PlanError(f"[release] shapes: they are made from estimates, and there are none: {why}")
     try:
         for finding in said_of_places(inputs, stated).findings():

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tapveil.base.defaults import MEMORY
-from tapveil.base.errors import BudgetError, LedgerError, PlanError, TripDataError
+from tapveil.base.errors import ApprovalError, BudgetError, LedgerError, PlanError, TripDataError
 from tapveil.base.progress import Reporter, Silent, Stage
 from tapveil.base.vocabulary import EVERY_MODE
 from tapveil.counting import counter
@@ -26,6 +26,7 @@ from tapveil.counting.exact import Counted
 from tapveil.counting.refusals import refuse_too_many
 from tapveil.inputs.areas import Relabel
 from tapveil.inputs.public import PublicInputs
+from tapveil.ledger.approval import Approval
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Published, Spend
 from tapveil.ledger.witness import refuse_outdated
@@ -36,6 +37,7 @@ from tapveil.published.lattice import Wider
 from tapveil.published.manifest import LedgerEntry, Manifest
 from tapveil.published.table import PublishedTable
 from tapveil.trips import files
+from tapveil.veil import approval as approving
 from tapveil.veil import crossing, workspace
 from tapveil.veil.crossing import fields
 from tapveil.veil.expectation import empty_tables
@@ -61,6 +63,8 @@ def release(
     resume: bool = False,
     again: bool = False,
     key: SigningKey | None = None,
+    approval: Approval | None = None,
+    officers: Sequence[str] = (),
     memory: str = MEMORY,
     scratch: Path | None = None,
     progress: Reporter | None = None,
@@ -77,6 +81,10 @@ def release(
         resume: Finish a release that was interrupted: same numbers, no further cost.
         again: Publish days and modes once more that were published before: the budget is charged again.
         key: Signs the folder: `tapveil.published.signature.read_key` reads an SSH key.
+        approval: The privacy officer's approval, where the ledger requires one: `tapveil.ledger.approval.read_approval`
+            reads it. Where none is required it is not recorded.
+        officers: Public SSH keys, as lines of .pub files have them. One of them must approve, also where the ledger
+            does not require it.
         memory: Memory limit for counting, such as `"2GB"`; larger data spills to disk.
         scratch: Folder to spill to; by default the system's.
         progress: Receives the stages of the work; silent by default.
@@ -91,6 +99,7 @@ def release(
         LeakError: A table would publish card ids.
         EngineError: The engine, the memory or the disk failed.
         BudgetError: The budget is too small, or days would be published twice.
+        ApprovalError: An approval is required, and there is none that holds for this release.
         LedgerError: There is no ledger, or it cannot be trusted.
 
     Example:
@@ -102,9 +111,14 @@ def release(
     """
     # The day is taken before a trip is read: when the work ends must not show in what is published.
     today = datetime.now(UTC).date().isoformat()
+    if not in_ledger:
+        approving.refuse_no_ledger([*officers, *_officers(plan)])
     with Ledger.open(plan.ledger_path) if in_ledger else nullcontext() as ledger:
+        if ledger:
+            approving.refuse_own_key((*ledger.history.keys, *officers), key)
         inputs = PublicInputs.of(plan, scratch)
-        job = _Job(inputs, Path(out), ledger, again or resume, key, memory, scratch, progress or Silent())
+        asked = _Asked(approval, officers, again or resume)
+        job = _Job(inputs, Path(out), ledger, asked, key, memory, scratch, progress or Silent())
         if not resume:
             writer.check_destination(job.out)
             refuse_full_disk(plan, job.out)
@@ -117,14 +131,23 @@ def release(
 
 
 @dataclass(frozen=True)
+class _Asked:
+    """What the ledger is told besides the plan."""
+
+    approval: Approval | None
+    officers: Sequence[str]
+    again: bool
+    """Whether days and modes may be released again; a resumed release was checked when it began."""
+
+
+@dataclass(frozen=True)
 class _Job:
     """One release, from trips to folder."""
 
     inputs: PublicInputs
     out: Path
     ledger: Ledger | None
-    again: bool
-    """Whether days and modes may be released again; a resumed release was checked when it began."""
+    asked: _Asked
     key: SigningKey | None
     memory: str
     scratch: Path | None
@@ -144,7 +167,8 @@ class _Job:
             with self.progress.stage(Stage.ASKING_LEDGER):
                 if self.plan.release.corrects:
                     self.ledger.refuse_correction(self.plan.release.corrects)
-                self.ledger.refuse(_spend(self.inputs, journal), again=self.again)
+                self.ledger.refuse(_spend(self.inputs, journal), again=self.asked.again)
+                journal = self._approved(self.ledger, journal, self.asked.approval)
         counted = self._count()
         labels = counted.texts(self.plan)
         cards = self._cards_among(words(text for texts in labels.values() for text in texts), counted.cards)
@@ -171,6 +195,8 @@ class _Job:
                 raise LedgerError(
                     "the unfinished release uses another ledger, or none; resume it with the same options"
                 )
+            if self.ledger and not self.ledger.has(journal.id):
+                self._approved_still(self.ledger, work)
             work.require_seals()
             counted = None if all(map(work.is_sealed, self.plan.tables)) else self._count()
             if counted and counts_hmac(counted.tables, bytes.fromhex(journal.counts_key)) != journal.counts_hmac:
@@ -180,6 +206,20 @@ class _Job:
                     "Restore the original trips, then resume"
                 )
             return self._finish(work, stated, counted, self._cards_among)
+
+    def _approved(self, ledger: Ledger, journal: Journal, approval: Approval | None) -> Journal:
+        """The journal with the approval that the release is made under; ApprovalError if it needs one and has none."""
+        spend = _spend(self.inputs, journal)
+        under = approving.require(ledger.history, approval, self.inputs, spend, self.asked.officers)
+        return replace(journal, approval=under.text, approval_signature=under.signature) if under else journal
+
+    def _approved_still(self, ledger: Ledger, work: Unfinished) -> None:
+        """ApprovalError if a release that is not paid for yet is no longer approved: another may have used it up."""
+        try:
+            self._approved(ledger, work.journal, _approval(work.journal))
+        except ApprovalError as error:
+            anew = f"It was not charged: to begin it again under another approval, remove {work.path}"
+            raise ApprovalError(f"{error}. {anew}", error.code) from None
 
     def _stated(self, created: str) -> Manifest:
         with self.progress.stage(Stage.COMPUTING_PROMISE):
@@ -228,10 +268,13 @@ class _Job:
         """Charge the budget, on disk before any noise exists; a refused release leaves nothing behind."""
         if not self.ledger:
             return None
+        asked, approval = self.asked, _approval(work.journal)
         try:
             with self.progress.stage(Stage.WRITING_LEDGER):
-                return LedgerEntry(**asdict(self.ledger.spend(_spend(self.inputs, work.journal), again=self.again)))
-        except BudgetError:
+                spend = _spend(self.inputs, work.journal)
+                head = self.ledger.spend(spend, again=asked.again, approval=approval, also=asked.officers)
+                return LedgerEntry(**asdict(head))
+        except (BudgetError, ApprovalError):
             work.discard()
             raise
 
@@ -262,8 +305,21 @@ def _digest(stated: Manifest) -> str:
     return hashlib.sha256(json.dumps(stated.as_json, sort_keys=True).encode()).hexdigest()
 
 
+def _officers(plan: Plan) -> Sequence[str]:
+    """Whose approval the ledger of a plan requires, where it is there: no release goes around it."""
+    if not plan.ledger_path.is_file():
+        return ()
+    with Ledger.open(plan.ledger_path) as ledger:
+        return ledger.history.keys
+
+
 def _spend(inputs: PublicInputs, journal: Journal) -> Spend:
-    return spend_of(inputs.plan, journal.id, _day(journal), inputs.totals)
+    spend, approval = spend_of(inputs.plan, journal.id, _day(journal), inputs.totals), _approval(journal)
+    return spend.model_copy(update={"approval": approval.statement.id}) if approval else spend
+
+
+def _approval(journal: Journal) -> Approval | None:
+    return Approval(journal.approval, journal.approval_signature) if journal.approval else None
 
 
 def _day(journal: Journal) -> date:

@@ -48,15 +48,16 @@ def manifest(
     calendars: Calendars | None = None,
     shapes: Mapping[str, Shape] | None = None,
     totals: Sequence[PublicTotal] = (),
+    holidays: Sequence[date] = (),
 ) -> claims.Manifest:
     """The contents of `privacy.json`; ValueError if names are too long. `cells`: of each table of a known world;
-    `calendars`: the label of each day.
+    `calendars`: the label of each day; `holidays`: the days that are like Sundays, of a known world.
 
     The release ID and the ledger entry are added when the budget is charged.
     """
     release, source = plan.release, plan.source
     taps = source.taps if plan.columns.pairs_taps else None
-    world: dict[str, Any] = {"holidays": tuple(sorted(set(plan.world.holidays)))} if plan.privacy.is_world else {}
+    world: dict[str, Any] = {"holidays": tuple(holidays)} if plan.privacy.is_world else {}
     facts = plan.world.model_dump(mode="json")
     world |= {"service": dict(sorted(facts["service"].items()))} if facts["service"] else {}
     world |= {"durations": facts["durations"]} if "duration" in plan.columns.kinds else {}
@@ -147,12 +148,16 @@ def people(plan: Plan) -> list[Person] | None:
     first, last = plan.source.first_day, plan.source.last_day
     if not (first and last):
         return None
+    return people_of_a_year(released(plan, (last - first).days + 1), plan.guarantee.loss.delta)
+
+
+def released(plan: Plan, days: int) -> Releases:
+    """A release of a plan, of this many days."""
     tables = tuple(
         (plan.guarantee.mechanisms[table.name], "date" in map(plan.source.kind, plan.columns.of(table)))
         for table in plan.table
     )
-    released = Releases(plan.privacy.unit, tables, plan.guarantee.exposure.cells, (last - first).days + 1)
-    return people_of_a_year(released, plan.guarantee.loss.delta)
+    return Releases(plan.privacy.unit, tables, plan.guarantee.exposure.cells, days)
 
 
 def _modes(plan: Plan) -> tuple[str, ...] | None:

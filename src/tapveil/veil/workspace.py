@@ -53,6 +53,9 @@ class Journal:
     counts_key: str = ""
     counts_hmac: str = ""
     """Of the exact counts, with that key: detects changed trips without names, sizes and times. Secret."""
+    approval: str = ""
+    approval_signature: str = ""
+    """The officer's approval that it began under: it is not asked for again."""
     sealed: Mapping[str, str] = field(default_factory=dict)
     """The tables that were drawn, with the SHA-256 of each sealed file."""
 

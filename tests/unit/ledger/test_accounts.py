@@ -174,7 +174,7 @@ COVERAGE = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(COVERAGE, min_size=1, max_size=4), st.sampled_from(["replace", "add-remove"]))
 def test_places_are_found_as_by_looking_at_every_day_and_mode(
     covered: list[tuple[tuple[int, int] | None, tuple[str, ...] | None, int]], neighbours: Neighbours

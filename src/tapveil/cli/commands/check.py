@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Option
 
 from tapveil.base.defaults import MEMORY
-from tapveil.base.errors import UsageError
+from tapveil.base.errors import LedgerError, UsageError
 from tapveil.base.progress import Reporter, for_console
 from tapveil.cli.console.text import say
 from tapveil.cli.options import Json, Memory, PlanFile, Quiet, Scratch, err, out, read_plan
@@ -37,6 +37,7 @@ def check(
     """
     from tapveil.cli.console.check import room, show_cost, show_outlook, show_totals, show_verdict
     from tapveil.internal import outlook as checking
+    from tapveil.published.people import facts_of
     from tapveil.veil import statement
 
     if compare and plan_only:
@@ -59,12 +60,25 @@ def check(
     if not plan_only:
         outlook = checking.outlook(plan, memory=memory, scratch=scratch, progress=progress)
     if as_json:
-        typer.echo(json.dumps({"cost": spent, "data": outlook and outlook.as_json()}, indent=2))
+        people = [facts_of(person) for person in statement.people(plan) or ()]
+        approval = _approval(plan, plan_file)
+        found = {"cost": spent, "people": people, "approval": approval, "data": outlook and outlook.as_json()}
+        typer.echo(json.dumps(found, indent=2))
     elif outlook:
         show_outlook(out, plan, outlook)
         show_verdict(out, plan, outlook, further)
     if outlook and outlook.stops:
         raise typer.Exit(1)
+
+
+def _approval(plan: Plan, plan_file: Path) -> dict[str, Any]:
+    """Whether a release of the plan needs the signature of an officer, and has it."""
+    from tapveil.internal.approval import standing_of
+
+    try:
+        return standing_of(plan, plan_file).as_json
+    except LedgerError as error:  # nobody knows what it requires
+        return {"required": None, "approved": False, "code": "ledger", "refused": str(error)}
 
 
 def _compare(

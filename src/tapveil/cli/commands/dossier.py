@@ -17,14 +17,17 @@ from tapveil.cli.options import Quiet, err
 
 def dossier(
     path: Annotated[Path, Argument(metavar="PLAN|DIR", help="A plan before its release, or a published folder.")],
-    output: Annotated[Path, Option("--output", "-o", help="New file, HTML or Markdown by its ending.")] = Path(
-        "dossier.html"
-    ),
+    output: Annotated[
+        Path, Option("--output", "-o", help="New file; its ending says which: .html, .md or .docx.")
+    ] = Path("dossier.html"),
     ledger: Annotated[
         Path | None, Option(help="The ledger; the dossier is then confidential. Default: the plan's.")
     ] = None,
     audit: Annotated[Path | None, Option(help="What `tapveil audit --json` wrote.")] = None,
     intruder: Annotated[Path | None, Option(help="What `tapveil intruder` wrote.")] = None,
+    index: Annotated[
+        Path | None, Option(help="For a folder: a public index of its areas, CSV with `place` and `value`.")
+    ] = None,
     answers: Annotated[
         Path | None, Option(help="File of answers to open questions. Default: next to the plan or folder.")
     ] = None,
@@ -37,26 +40,28 @@ def dossier(
     """
     from tapveil.base.atomic import OWNER_READS, write_new
     from tapveil.internal.dossier.case import read_case
-    from tapveil.internal.dossier.document import Dossier, written
+    from tapveil.internal.dossier.document import FORMATS, Dossier
     from tapveil.internal.dossier.questions import beside, read_kept, write_kept
+    from tapveil.verification.signed_file import signature_of
 
-    if output.suffix not in (".html", ".md"):
-        raise UsageError(f"{output}: a dossier is an HTML or a Markdown file; its name must end in .html or .md")
-    for each in (output, *([output.with_name(f"{output.name}.sig")] if sign else [])):
+    if output.suffix not in FORMATS:
+        raise UsageError(f"{output}: the name of a dossier must end in one of {', '.join(FORMATS)}")
+    for each in (output, *([signature_of(output)] if sign else [])):
         if each.exists():
             raise UsageError(f"{each} already exists; choose another name")
     if any((above / "privacy.json").exists() for above in output.resolve().parents):
         raise UsageError(f"{output} is inside a published folder; write the dossier elsewhere")
     if not path.exists():
         raise UsageError(f"there is no {path}: name a plan or a published folder")
-    case = read_case(path, ledger=ledger, audit=audit, intruder=intruder, today=datetime.now(UTC).date())
-    kept_in = answers or beside(path)
+    today = datetime.now(UTC).date()
+    case = read_case(path, ledger=ledger, audit=audit, intruder=intruder, index=index, today=today)
+    kept_in = answers or beside(path, case.manifest)
     made = Dossier(case, read_kept(kept_in), kept_in.name)
-    text = written(made, output)
-    signature = _signed(sign, text.encode(), case.key) if sign else None
-    write_new(output, text, OWNER_READS)
+    contents = FORMATS[output.suffix](made)
+    signature = _signed(sign, contents, case.key) if sign else None
+    write_new(output, contents, OWNER_READS)
     if signature:
-        write_new(output.with_name(f"{output.name}.sig"), signature, OWNER_READS)
+        write_new(signature_of(output), signature, OWNER_READS)
     write_kept(kept_in, case, made.figures)
     if not quiet:
         questions = (

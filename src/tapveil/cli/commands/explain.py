@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from tapveil.base.errors import UsageError
-from tapveil.cli.console.text import head, say
+from tapveil.cli.console.text import head, say, show_dots
 from tapveil.cli.options import Json, err, out
 
 if TYPE_CHECKING:
@@ -66,8 +66,7 @@ def explain(
         say(out, f"{words.sentence(found, unit)} This is a {found.verdict} promise.")
         say(out, f"{words.computed(found)} ({name}, one table)")
         head(out, f"Promised, of 100 publications: {' · '.join(words.headings(found, unit))}")
-        for line in words.dots(found):
-            out.print(line)
+        show_dots(out, words.dots(found))
         if trips:
             _say_of_a_person(found, several, unit, trips)
     if picture:

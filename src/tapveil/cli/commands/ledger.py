@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from typer import Argument, Option
 
 from tapveil.base.errors import LedgerError, UsageError
 from tapveil.base.progress import Stage, for_console
+from tapveil.cli.commands.approve import Officer, public_keys, read_signing_key
 from tapveil.cli.commands.verify import show
 from tapveil.cli.options import Json, err, out, read_plan
 
@@ -38,8 +40,8 @@ def ledger(context: typer.Context, ledger_file: LedgerFile = LEDGER, as_json: Js
     from pydantic_core import to_json
 
     from tapveil.cli.console.ledger import show_ledger
-    from tapveil.ledger.accounts import report as ledger_report
     from tapveil.ledger.book import Ledger
+    from tapveil.ledger.report import report as ledger_report
 
     if context.invoked_subcommand is not None:
         return
@@ -54,11 +56,12 @@ def ledger(context: typer.Context, ledger_file: LedgerFile = LEDGER, as_json: Js
 
 
 @ledger_app.command("start")
-def ledger_start(plan_file: OfTrips, epsilon: BudgetEpsilon, delta: BudgetDelta) -> None:
+def ledger_start(plan_file: OfTrips, epsilon: BudgetEpsilon, delta: BudgetDelta, approval: Officer = None) -> None:
     """Start the ledger that a plan names, and set its budget.
 
     The budget is for the plan's data set and unit.
     """
+    from tapveil.internal.approval import appoint
     from tapveil.ledger.book import Ledger
     from tapveil.ledger.coverage import names_no_days
     from tapveil.ledger.witness import around_ledger, folder_of
@@ -67,7 +70,11 @@ def ledger_start(plan_file: OfTrips, epsilon: BudgetEpsilon, delta: BudgetDelta)
 
     plan = read_plan(plan_file)
     budget = budget_of(plan, epsilon, delta)
+    officers = public_keys(approval)
     Ledger.start(plan.ledger_path, budget.on)
+    if officers:
+        appoint(plan.ledger_path, officers)
+        _say_officers(plan.ledger_path, officers)
     declare(plan, budget)
     if names_no_days(would_spend(plan)):
         err.print(NAMES_NO_DAYS if plan.source.can_name_days else HAS_NO_DAYS)
@@ -94,6 +101,48 @@ def ledger_budget(
     declare(plan, budget_of(plan, epsilon, delta, reason=reason, by=by))
 
 
+@ledger_app.command("approval")
+def ledger_approval(
+    officer: Annotated[
+        Path | None, Argument(metavar="[OFFICER.pub]", help="Public SSH keys (Ed25519), any of which approves.")
+    ] = None,
+    end: Annotated[bool, Option("--end", help="Require no approval any more.")] = False,
+    key: Annotated[
+        Path | None, Option(help="Private SSH key of the officer until now, or its .pub if the SSH agent has it.")
+    ] = None,
+    reason: Annotated[str | None, Option(help="Why; required for a change.")] = None,
+    by: Annotated[str | None, Option(help="Who decided it; required with --reason.")] = None,
+    ledger_file: LedgerFile = LEDGER,
+) -> None:
+    """Require a privacy officer's approval for every release.
+
+    The first officer is set freely. Only that officer can replace or end it: with --key, --reason and --by.
+    """
+    from tapveil.internal.approval import appoint
+    from tapveil.ledger.book import Ledger
+
+    if (officer is None) != end:
+        raise UsageError("give the public key of the officer, or --end")
+    if (reason is None) != (by is None):
+        raise UsageError("--reason and --by go together: why, and who decided it")
+    with Ledger.open(ledger_file) as book:
+        if book.history.keys and reason is None:
+            raise UsageError("to change whose approval is required, state why, and who decided it: --reason … --by …")
+    officers = public_keys(officer)
+    appoint(ledger_file, officers, key=read_signing_key(key) if key else None, reason=reason, by=by)
+    _say_officers(ledger_file, officers)
+
+
+def _say_officers(path: Path, officers: list[str]) -> None:
+    from tapveil.ledger.approval import fingerprint
+
+    if not officers:
+        err.print(f"In {path}: releases need no approval any more.")
+        return
+    whose = " or ".join(map(fingerprint, officers))
+    err.print(f"In {path}: every release needs an approval signed with {whose} (tapveil approve).")
+
+
 @ledger_app.command("plan")
 def ledger_plan(
     plan_file: OfTrips,
@@ -112,6 +161,7 @@ def ledger_plan(
     ] = False,
     new_plan: Annotated[Path | None, Option("-o", help="Write the plan with this epsilon and delta.")] = None,
     keep: Annotated[bool, Option("--keep", help="Record the schedule in the ledger, which then keeps it.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Plan a schedule of releases under one budget.
 
@@ -119,10 +169,10 @@ def ledger_plan(
     """
     from tapveil.base.atomic import write_new
     from tapveil.cli.console.schedule import show_folder, show_need, show_schedule
-    from tapveil.internal.accuracy import Need, counts_of_folder, counts_of_trips
+    from tapveil.internal.accuracy import Need, counts_of_folder, counts_of_trips, sources_of_folder
+    from tapveil.internal.forecast import as_json as forecast
     from tapveil.internal.schedule import EVERY, Schedule
     from tapveil.ledger.book import Ledger
-    from tapveil.published.folder import Folder
 
     if every not in EVERY:
         raise UsageError(f"--every: must be one of {', '.join(EVERY)}, not `{every}`")
@@ -135,16 +185,22 @@ def ledger_plan(
         return counts_of_folder(of_folder, of.plan, of.days) if of_folder else counts_of_trips(of.plan, of.days)
 
     held = counts if of_folder or look else None
+    asked = Need.read(need) if need else None
     with for_console(err).stage(Stage.ACCOUNTING), out.capture() as shown:
-        if need:
-            asked = Need.read(need)
+        if asked:
             schedule.plan_has(asked.table)
             if held and asked.table not in held(schedule):
                 raise UsageError(f"--from: {of_folder} has no table `{asked.table}` in bins that make up this plan's")
             chosen = schedule.least(asked, held(schedule)[asked.table] if held else None)
-            show_need(out, schedule, asked, chosen, confidential=look)
         else:
             chosen = schedule.epsilon
+        if as_json:
+            sources = sources_of_folder(of_folder, plan) if of_folder else None
+            found = forecast(schedule, chosen, held, need=asked, sources=sources, confidential=look)
+            out.print(json.dumps(found, indent=2))
+        elif asked:
+            show_need(out, schedule, asked, chosen, confidential=look)
+        else:
             show_schedule(out, schedule, held, confidential=look)
             if of_folder:
                 show_folder(out, schedule, of_folder)
@@ -153,7 +209,14 @@ def ledger_plan(
         return
     if need and not schedule.fits(chosen):
         raise UsageError(f"{number} releases with that accuracy do not fit into this budget: nothing was written")
+    if keep and need and look and not (new_plan or plan.privacy.looked_at_trips):
+        raise UsageError(
+            "--keep: this noise follows from exact counts, and nothing that is written would say so. Write the plan as "
+            "well (-o), or set looked_at_trips = true in it: nothing was written"
+        )
     if need and held:
+        from tapveil.published.folder import Folder
+
         schedule = schedule.chosen_by(Folder(of_folder).manifest if of_folder else None)
         said = "chosen_from" if of_folder else "looked_at_trips = true"
         err.print(f"Epsilon follows from these counts, and is published: the plan must say so ({said}).")
@@ -197,12 +260,16 @@ def ledger_verify(
         list[Path] | None,
         Argument(metavar="[DIR]...", help="Folders that must be on record. Default: those next to the ledger."),
     ] = None,
+    officer: Annotated[
+        Path | None, Option("--approval", help="Also check that this public SSH key approved every release.")
+    ] = None,
     ledger_file: LedgerFile = LEDGER,
     as_json: Json = False,
 ) -> None:
     """Check that the ledger is intact and complete.
 
-    No entry may have been changed or removed, and every published folder must be on record.
+    No entry may have been changed or removed, every published folder must be on record, and every release approved
+    where that was required.
     """
     from tapveil.base.findings import Finding
     from tapveil.ledger.book import Ledger
@@ -214,6 +281,7 @@ def ledger_verify(
         with Ledger.open(ledger_file) as book:
             beside = [found for found in map(folder_of, around_ledger(ledger_file)) if found.ledger and not asked]
             findings = list(book.findings(asked, beside))
+            findings += book.history.not_by(public_keys(officer)) if officer and not findings else []
             names = [found.name for found in beside]
     except LedgerError as error:
         if not ledger_file.exists():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 import os
 import sys
 from contextlib import suppress
@@ -16,6 +15,7 @@ from typer import Argument, Option
 from tapveil.base.defaults import DEMO_TRIPS, MEMORY, Format
 from tapveil.base.errors import PlanError
 from tapveil.base.progress import Reporter, Stage, for_console
+from tapveil.cli.commands.approve import Officer, public_keys, read_signing_key
 from tapveil.cli.commands.ledger import budget_of, declare
 from tapveil.cli.options import Memory, PlanFile, Scratch, Silent, err, out, read_plan
 
@@ -37,6 +37,7 @@ def release(
         bool, Option("--all-days", help="Release a plan that names no days: it is charged to every day, for ever.")
     ] = False,
     sign: Annotated[Path | None, Option(help="Sign the folder with this private SSH key (Ed25519).")] = None,
+    approval: Officer = None,
     no_ledger: Annotated[
         bool, Option("--no-ledger", help="Do not record the privacy cost. For generated trips only.")
     ] = False,
@@ -45,6 +46,7 @@ def release(
     quiet: Silent = False,
 ) -> None:
     """Charge the privacy budget and publish a folder."""
+    from tapveil.ledger.approval import read_approval
     from tapveil.veil.release import release as release_folder
 
     progress = for_console(err, quiet=quiet, every_step=True)
@@ -61,13 +63,9 @@ def release(
             f"{plan_file} {missing}, so its cost counts for every day, for ever, and later releases of these trips "
             f"would find the budget used up. {ways}"
         )
-    key = None
-    if sign:
-        from tapveil.published.signature import read_key
-
-        ask = partial(getpass.getpass, "Passphrase of the key: ") if sys.stdin.isatty() else None
-        key = read_key(sign, ask)
+    key = read_signing_key(sign) if sign else None
     settled = partial(release_folder, plan, output, memory=memory, scratch=scratch, progress=progress)
+    settled = partial(settled, approval=read_approval(plan_file), officers=public_keys(approval))
     published = settled(in_ledger=not no_ledger, resume=resume, again=again, key=key)
     if not quiet:
         show_summary(plan, published, plan_file, progress, in_ledger=not no_ledger)

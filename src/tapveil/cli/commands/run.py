@@ -12,6 +12,7 @@ from typer import Argument, Option
 from tapveil.base.defaults import MEMORY
 from tapveil.base.errors import EngineError, UsageError
 from tapveil.base.progress import for_console
+from tapveil.cli.commands.approve import Officer, public_keys
 from tapveil.cli.options import Memory, Silent, err, out
 
 WAITING = 75
@@ -26,6 +27,7 @@ def run(
     ] = False,
     memory: Memory = MEMORY,
     quiet: Silent = False,
+    approval: Officer = None,
 ) -> None:
     """Release, verify, sign and deliver every period that is due.
 
@@ -64,7 +66,8 @@ def run(
         from tapveil.published.signature import read_key
 
         key = read_key(routine_file.parent / routine.sign)
-    doing = Run(routine_file, routine, verify, deliver if there else None, key, memory, progress)
+    officers = tuple(public_keys(approval))
+    doing = Run(routine_file, routine, verify, deliver if there else None, key, memory, progress, officers)
     with only_run(routine_file) as alone:
         if not alone:
             err.print("tapveil: another run of this routine is under way")

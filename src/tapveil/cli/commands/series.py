@@ -13,7 +13,9 @@ from tapveil.cli.options import Json, Quiet, out
 
 
 def series(
-    folders: Annotated[list[Path], Argument(metavar="FOLDERS", help="Published folders, one for each release.")],
+    folders: Annotated[
+        list[str], Argument(metavar="FOLDERS", help="Published folders or their addresses, one for each release.")
+    ],
     output: Annotated[Path | None, Option("--output", "-o", metavar="DIR", help="Folder to write.")] = None,
     verify: Annotated[
         Path | None, Option(metavar="DIR", help="Check that this series follows from the folders.")
@@ -24,12 +26,15 @@ def series(
     """Read published folders as one series; write Parquet and a page.
 
     Without -o and --verify it shows the releases, breaks of definition and gaps.
+    Of folders with estimates, a series has the measurements.
     """
+    from tapveil.internal.dossier.questions import ENDING
     from tapveil.published.series.reading import open as open_path
 
     if output and verify:
         raise UsageError("give -o to write a series, or --verify to check one, not both")
-    opened = open_path(list(folders))
+    # A dossier keeps its answers next to the folder, so `published/*` names them as well.
+    opened = open_path([each for each in folders if not each.endswith(ENDING)])
     if verify:
         from tapveil.verification.series import verify_series
 

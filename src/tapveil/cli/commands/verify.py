@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from tapveil._version import __version__
+from tapveil.base.atomic import write_new
 from tapveil.base.defaults import AUDIT_TRIALS
+from tapveil.base.errors import UsageError
 from tapveil.base.progress import for_console
 from tapveil.cli.console.text import MOST_OF_A_KIND, say
 from tapveil.cli.options import Json, Quiet, Silent, err, out, read_plan
@@ -23,9 +26,11 @@ if TYPE_CHECKING:
 
 
 def verify(
-    path: Annotated[Path, Argument(metavar="DIR|FILE.csv", help="A published folder, or one CSV file.")],
+    path: Annotated[
+        Path, Argument(metavar="DIR|FILE", help="A published folder, one CSV file, or a signed file such as a dossier.")
+    ],
     signers: Annotated[
-        Path | None, Option(help="File of allowed signers (as in ssh-keygen): one of them must have signed the folder.")
+        Path | None, Option(help="File of allowed signers (as in ssh-keygen): one of them must have signed it.")
     ] = None,
     epsilon: Annotated[str | None, Option(help="For a CSV file: the epsilon that its table claims.")] = None,
     delta: Annotated[str | None, Option(help="For a CSV file: the delta that its table claims.")] = None,
@@ -70,6 +75,9 @@ def show(
 
 def audit(
     plan_file: Annotated[Path | None, Argument(metavar="[PLAN]", help="The plan to test. Default: opal.")] = None,
+    output: Annotated[
+        Path | None, Option("--output", "-o", help="Also write the result to this new JSON file, for the dossier.")
+    ] = None,
     trials: Annotated[int, Option(min=1000, max=1_000_000, help="Equal cells per experiment.")] = AUDIT_TRIALS,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -79,10 +87,18 @@ def audit(
     Does not read your data.
     """
     from tapveil.internal.audit import attack as auditing
+    from tapveil.plan.model import Plan
 
+    if output and output.exists():
+        raise UsageError(f"{output} already exists; choose another name")
     progress = for_console(err, quiet=quiet)
-    attacked = read_plan(plan_file, progress) if plan_file else None
+    attacked = read_plan(plan_file, progress) if plan_file else Plan.preset("opal")
     findings = auditing.audit(attacked, trials=trials, progress=progress)
+    if output:
+        results = [asdict(finding) for finding in findings]
+        stated = {"version": 1, "software": __version__, "plan": attacked.digest, "trials": trials, "results": results}
+        write_new(output, json.dumps(stated, indent=2) + "\n")
+        err.print(f"Wrote {output}.")
     if as_json:
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:

@@ -16,13 +16,15 @@ from tapveil.base.public_total import PublicTotal
 from tapveil.base.text_table import Grid
 from tapveil.base.vocabulary import NOUNS
 from tapveil.cli.console.ledger import show_people
-from tapveil.cli.console.text import head, say, sentence
+from tapveil.cli.console.text import head, say, sentence, show_dots
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal import differencing
+from tapveil.internal.approval import Standing, standing_of
 from tapveil.internal.bounds import Bound, bound_of
 from tapveil.internal.confidential import NOTICE
+from tapveil.internal.explain import dots
 from tapveil.internal.outlook import DENSITY_AT, Outlook
-from tapveil.internal.plan_in_words import in_words
+from tapveil.internal.plan_in_words import best_attacker, in_words
 from tapveil.ledger import words as ledger_words
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.coverage import names_no_days
@@ -52,6 +54,8 @@ def show_cost(console: Console, plan: Plan, spent: Mapping[str, Any]) -> None:
     """The plan in words, and what each table costs; `spent`: the cost as `statement.cost` says it."""
     for words in in_words(plan):
         say(console, words)
+    head(console, "Promised: how many of 100 publications would make him believe it, if it is not so, and if it is")
+    show_dots(console, dots(best_attacker(plan), compact=True))
     head(console, "Privacy cost and noise of each table")
     _show_tables(console, plan)
     for guarantee in spent["guarantees"]:
@@ -63,7 +67,7 @@ def show_cost(console: Console, plan: Plan, spent: Mapping[str, Any]) -> None:
         say(console, gaussian_in_words(plan.privacy.unit, plan.privacy.neighbours, part, every_cell=every))
     if spent["whole_cards"]:
         _show_whole_cards(console, plan, spent["whole_cards"])
-    show_people(console, people(plan))
+    show_people(console, people(plan) or ())
     if plan.privacy.is_world:
         say(console, "Every cell of the public lists is published, whether anyone was in it or not.")
         return
@@ -115,8 +119,13 @@ def _show_whole_cards(console: Console, plan: Plan, cards: list[dict[str, Any]])
     say(console, f"A card with several trips in one cell is protected less.{more}")
 
 
-def room(plan: Plan, plan_file: Path) -> tuple[str, list[str]]:
-    """What the ledger would say to a release of this plan into a folder here, and how to go on."""
+def room(plan: Plan, plan_file: Path, *, approved: bool = False) -> tuple[str, list[str]]:
+    """What the ledger would say to a release of this plan into a folder here, and how to go on.
+
+    `approved`: whether an officer asks, who is about to approve it.
+    """
+    from tapveil.cli.console.approval import standing_in_words  # most ledgers have no officers
+
     quoted, loss = shlex.quote(str(plan_file)), plan.guarantee.loss
     path, next_step = plan.ledger_path, f"Next: tapveil release {quoted} -o published"
     if plan.source.first_day is None:
@@ -135,11 +144,17 @@ def room(plan: Plan, plan_file: Path) -> tuple[str, list[str]]:
             earlier = repeated(book.entries, would_spend(plan))
     except LedgerError as error:
         return f"The ledger {path} would say: {error}.", ["The ledger would refuse it: see above."]
+    standing = Standing(()) if approved else standing_of(plan, plan_file)
+    if standing.refused:
+        approve = f"tapveil approve {quoted} --key KEY" + (" --again" if earlier else "")
+        next_steps = [f"Next, the privacy officer: {approve}", f"{next_step}{' --again' if earlier else ''}"]
+        return f"The ledger {path} has room for it.\n{standing_in_words(standing)}", next_steps
+    approval = f"\n{standing_in_words(standing)}" if standing.needed else ""
     if not earlier:
-        return f"The ledger {path} has room for it.", [next_step]
+        return f"The ledger {path} has room for it.{approval}", [next_step]
     which = f"{ledger_words.release(earlier[-1])} of {earlier[-1].on}"
     again = f"Some of these days and modes were released before ({which}); to release them again, add --again."
-    return f"The ledger {path} has room for it.\n{again}", [f"{next_step} --again"]
+    return f"The ledger {path} has room for it.{approval}\n{again}", [f"{next_step} --again"]
 
 
 def show_totals(console: Console, inputs: PublicInputs) -> None:

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import ROUND_CEILING
 
 from rich.console import Console
 
+from tapveil.base.errors import LedgerError
 from tapveil.base.text_table import Grid
 from tapveil.cli.console.text import MOST_OF_A_KIND, say
 from tapveil.ledger import words as ledger_words
 from tapveil.ledger.accounts import Account, Place, accounts
+from tapveil.ledger.approval import Approval, fingerprint
 from tapveil.ledger.coverage import ONE_DAY, Everywhere
-from tapveil.ledger.entry import Accepted, Budget, Delivered, Entry, Published, Scheduled, Spend, Start, Withdrawn
-from tapveil.ledger.people import so_far
+from tapveil.ledger.entry import (
+    Accepted,
+    Approved,
+    Budget,
+    Delivered,
+    Entry,
+    Officers,
+    Published,
+    Scheduled,
+    Spend,
+    Start,
+    Withdrawn,
+)
+from tapveil.ledger.people import so_far, why_none
+from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.person import Person, verdict
 from tapveil.privacy.rational import decimal_text
-from tapveil.privacy.units import Unit
+from tapveil.privacy.units import Neighbours, Unit
 from tapveil.published.describe.wording import WORDING, change, loss_in_words, rounded_up, wording
 
+LEAST_OF_100 = 0.01
+NONE_FOR_A_PERSON = "no meaningful promise"
+"""Below a line that says that it is for a person."""
 NEWEST = 200
 """Of longer ledgers, the newest entries are shown."""
 SPENT: dict[Unit, str] = {
@@ -34,67 +52,102 @@ def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
     grid = Grid("entry", "date", "what", "data set", "unit", "covers", "status")
     appeared = {entry.id: "published" for entry in entries if isinstance(entry, Published)}
     appeared |= {entry.id: "withdrawn" for entry in entries if isinstance(entry, Withdrawn)}
-    row: tuple[str, ...]
     shown = [(number, entry) for number, entry in enumerate(entries, start=1) if number > len(entries) - NEWEST]
     if len(shown) < len(entries):
         say(console, f"The newest {NEWEST} of {len(entries):,} entries; --json lists all of them.")
     for number, entry in shown:
-        match entry:
-            case Spend():
-                days = ledger_words.days(entry.first_day, entry.last_day)
-                given = [f"given {len(entry.totals)} exact totals"] if entry.totals else []
-                covers = ", ".join([days, *(entry.modes or ("all modes",)), *given])
-                status = appeared.get(entry.id, "not finished")
-                row = (f"release {ledger_words.release(entry)}", entry.data_set, entry.unit, covers, status)
-            case Budget():
-                row = (f"budget {loss_in_words(entry.loss)}", entry.data_set, entry.unit)
-            case Scheduled():
-                row = (f"schedule of {entry.releases} releases", entry.data_set, entry.unit, f"{entry.days} days each")
-            case Published():
-                row = (f"published {entry.id[:8]}",)
-            case Delivered():
-                row = (f"delivered {entry.id[:8]} to {entry.address}",)
-            case Withdrawn():
-                row = (f"withdrawn {entry.id[:8]}",)
-            case Accepted():
-                row = (f"accepted ledger {entry.ledger[:8]}",)
-            case Start():
-                row = (f"start of ledger {entry.ledger[:8]}",)
-        grid.add(str(number), str(entry.on), *row)
+        grid.add(str(number), str(entry.on), *_row(entry, appeared))
     grid.show(console, left=True)
     for number, entry in enumerate(entries, start=1):
-        if isinstance(entry, Budget | Accepted | Withdrawn) and entry.reason:
+        if isinstance(entry, Budget | Accepted | Withdrawn | Officers) and entry.reason:
             say(console, f"Entry {number}, by {entry.by}: {entry.reason}")
+    officers = [entry for entry in entries if isinstance(entry, Officers)]
+    if officers and officers[-1].keys:
+        whose = " or ".join(map(fingerprint, officers[-1].keys))
+        say(console, f"Every release needs an approval signed with {whose}: tapveil approve PLAN --key KEY")
     for account in accounts(entries):
         _show_account(console, account)
+        if why := why_none(account):
+            say(console, why)
         show_people(console, so_far(account))
-        if any(spend.unit == "card-day" for spend in account.spends):
+        if any(spend.unit == "card-day" and spend.first_day != spend.last_day for spend in account.spends):
             say(console, ledger_words.AT_MOST)
 
 
-def show_people(console: Console, found: Sequence[Person] | Spend | None) -> None:
+def entry_in_words(entry: Entry) -> str:
+    """One entry, as the ledger shows it."""
+    return ", ".join(filter(None, _row(entry)))
+
+
+def _row(entry: Entry, appeared: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    match entry:
+        case Spend():
+            days = ledger_words.days(entry.first_day, entry.last_day)
+            given = [f"given {len(entry.totals)} exact totals"] if entry.totals else []
+            approved = [f"approved by {entry.approval[:8]}"] if entry.approval else []
+            covers = ", ".join([days, *(entry.modes or ("all modes",)), *given, *approved])
+            status = "" if appeared is None else appeared.get(entry.id, "not finished")
+            return (f"release {ledger_words.release(entry)}", entry.data_set, entry.unit, covers, status)
+        case Budget():
+            return (f"budget {loss_in_words(entry.loss)}", entry.data_set, entry.unit)
+        case Scheduled():
+            return (f"schedule of {entry.releases} releases", entry.data_set, entry.unit, f"{entry.days} days each")
+        case Published():
+            return (f"published {entry.id[:8]}",)
+        case Delivered():
+            return (f"delivered {entry.id[:8]} to {entry.address}",)
+        case Withdrawn():
+            return (f"withdrawn {entry.id[:8]}",)
+        case Accepted():
+            return (f"accepted ledger {entry.ledger[:8]}",)
+        case Officers():
+            keys = " or ".join(fingerprint(key)[:15] for key in entry.keys)
+            return (f"approval required of {keys}" if keys else "approval no longer required",)
+        case Approved():
+            return (_approval(Approval(entry.statement, entry.signature)),)
+        case Start():
+            return (f"start of ledger {entry.ledger[:8]}",)
+
+
+def _approval(approval: Approval) -> str:
+    """An approval; the ledger may be damaged."""
+    try:
+        stated = approval.statement
+    except LedgerError:
+        return "approval that cannot be read"
+    who = f" by {stated.by}" if stated.by else ""
+    return f"approval {stated.id[:8]} of {stated.on}{who}" + (f": {stated.comment}" if stated.comment else "")
+
+
+def show_people(console: Console, found: Sequence[Person]) -> None:
     """What releases mean for all trips of one person, so far and for a year."""
-    if isinstance(found, Spend):
-        why = f"the release {ledger_words.release(found)} names no days, so it may have any number of trips of a person"
-        say(console, f"What the releases mean for one person: no bound, since {why}.")
-    if isinstance(found, Spend) or not found:
+    if not found:
         return
-    grid = Grid("trips a week", "releases", "trips", "epsilon", "if replaced", "delta", "promise")
+    grid = Grid("a week", "releases", "trips", "epsilon", "replaced", "delta", "of 100", "promise")
     for person in found:
-        both = (person.shown_epsilon(), person.shown_epsilon("replace"))
-        amounts = ("none" if each is None else rounded_up(each) for each in both)
-        number = sum(each.number for each in person.releases)
-        verdict_in_words = wording(WORDING).say(f"verdict.{verdict(person.meaning)}")
+        meaning = person.meaning
+        word = verdict(meaning)
         grid.add(
             f"{person.trips_a_week}",
-            f"{number:,}",
+            f"{sum(each.number for each in person.releases):,}",
             f"{person.trips:,}",
-            *amounts,
+            *("none" if each is None else rounded_up(each) for each in map(person.shown_epsilon, _BOTH)),
             rounded_up(person.delta),
-            verdict_in_words,
+            "none" if meaning is None else _of_100(meaning),
+            NONE_FOR_A_PERSON if word == "none" else wording(WORDING).say(f"verdict.{word}"),
         )
     say(console, "What that means for all trips of one person, whatever they are (docs/privacy/a-year.md):")
     grid.show(console)
+    say(console, "A week: trips of the person. Replaced: epsilon where all of them are replaced by others.")
+    say(console, "Of 100 publications, how many would make a suspicious reader believe they travelled: if not | if so.")
+
+
+_BOTH: tuple[Neighbours, ...] = ("add-remove", "replace")
+
+
+def _of_100(meaning: Meaning) -> str:
+    """In frequencies. What is nearly none is not shown as none, nor in ten digits."""
+    return "<0.01 | >99.99" if 0 < 100 * meaning.wrong < LEAST_OF_100 else " | ".join(meaning.of_100)
 
 
 def _alike(places: Sequence[Place]) -> list[Place]:

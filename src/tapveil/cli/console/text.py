@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.console import Console
 
 MOST_OF_A_KIND = 5
@@ -23,3 +25,14 @@ def sentence(words: str) -> str:
     """With a capital, unless it begins with the name of a column or a table."""
     first = words.split(" ")[0]
     return words if "_" in first or first.endswith(":") else words[0].upper() + words[1:]
+
+
+def show_dots(console: Console, lines: Iterable[str]) -> None:
+    """Dots, or marks that every terminal has where it has none."""
+    try:
+        "●○".encode(console.encoding)
+        marks: dict[int, int] = {}
+    except UnicodeEncodeError:
+        marks = str.maketrans("●○", "#.")
+    for line in lines:
+        console.print(line.translate(marks), markup=False, highlight=False)
