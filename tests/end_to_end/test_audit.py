@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -20,16 +20,22 @@ from tapveil.counting import ranks
 from tapveil.counting.direct import card_counter, cards, counter
 from tapveil.counting.direct.batches import Batches
 from tapveil.counting.direct.card_counter import CardPass
+from tapveil.counting.exact import ExactTable
+from tapveil.counting.reveal import exact_counts
 from tapveil.counting.sql import query
 from tapveil.internal.audit.attack import audit
 from tapveil.plan.model import Plan
 from tapveil.privacy import calibration, mechanisms
 from tapveil.privacy.mechanisms import StabilityHistogram, World
 from tapveil.privacy.noise import NoiseTable, rounded_laplace
+from tapveil.published import writer
+from tapveil.published.derived import estimated_from
+from tapveil.published.estimated import Estimated, Piece
 from tapveil.veil import crossing
 from tests.conftest import opal_text
 
 Patch = pytest.MonkeyPatch
+Counts = Mapping[str, npt.NDArray[np.int64]]
 TOTAL = {
     "epsilon = 1\n": "weight = 1\n",
     "epsilon = 2\n": "weight = 2\n",
@@ -126,7 +132,7 @@ def test_scale_halved_and_stated_so(monkeypatch: Patch) -> None:
     real = mechanisms.StabilityHistogram.scale.fget  # type: ignore[attr-defined]
     monkeypatch.setattr(StabilityHistogram, "scale", property(lambda self: real(self) / 2))
     try:
-        found = broken(trials=8_000)
+        found = broken(trials=2_000)
     except PlanError as error:  # unless the noise was certified before the fault was planted, the plan is refused
         found = [str(error)]
     telling = ("delta at epsilon", "moved: epsilon", "the noise is too coarse for these parameters")
@@ -140,19 +146,19 @@ def test_scale_a_tenth_too_small(monkeypatch: Patch) -> None:
 
 def test_threshold_absent(monkeypatch: Patch) -> None:
     monkeypatch.setattr(StabilityHistogram, "publish_step", property(lambda self: -(10**6)))
-    assert any("alone in its cell" in check for check in broken(trials=8_000))
+    assert any("alone in its cell" in check for check in broken(trials=2_000))
 
 
 def test_missing_plus_one(monkeypatch: Patch) -> None:
     real = mechanisms._stability_threshold
     monkeypatch.setattr(mechanisms, "_stability_threshold", lambda scale, delta: real(scale, delta) - 1)
-    assert any("share of cells of count 1 published" in check for check in broken())
+    assert any("share of cells of count 1 published" in check for check in broken(trials=8_000))
 
 
 def test_round_before_threshold(monkeypatch: Patch) -> None:
     """A value whose cell the threshold cuts is then published whole, or not at all."""
     monkeypatch.setattr(StabilityHistogram, "publish_step", property(lambda self: 2 * self.smallest_published))
-    assert any("share of cells of count" in check for check in broken())
+    assert any("share of cells of count" in check for check in broken(trials=4_000))
 
 
 def test_rows_in_the_order_of_first_appearance(monkeypatch: Patch) -> None:
@@ -226,12 +232,13 @@ def plant(route: str, fault: tuple[str, str], monkeypatch: Patch) -> None:
 
 @pytest.mark.parametrize("unit", ["card-day", "card"])
 def test_contribution_bound_not_applied(route: str, unit: str, monkeypatch: Patch) -> None:
-    def unbounded(plan: Plan, sets: Any, share: str) -> str:
-        words = ", ".join(word for cell_set in sets for word in cell_set.words)
-        return f"SELECT card, day, {words} FROM rows WHERE {share}"
+    def unbounded(plan: Plan, *others: Any) -> str:
+        none = {"trips_per_card": None, "trips_per_day": None}
+        return real(plan.model_copy(update={"privacy": plan.privacy.model_copy(update=none)}), *others)
 
+    real = query._bounded_sql
     if route == "sql":
-        monkeypatch.setattr(query, "kept_sql", unbounded)
+        monkeypatch.setattr(query, "_bounded_sql", unbounded)
     else:
         monkeypatch.setattr(card_counter, "least", lambda units, *_: np.ones(len(units), dtype=np.bool_))
     plan = plan_of("gaussian", unit, "add-remove", BY_DAY if unit == "card-day" else BY_CARD)
@@ -239,14 +246,14 @@ def test_contribution_bound_not_applied(route: str, unit: str, monkeypatch: Patc
 
 
 def test_a_card_counted_twice_in_a_cell(route: str, monkeypatch: Patch) -> None:
-    plant(route, ("SELECT DISTINCT", "SELECT"), monkeypatch)
+    plant(route, ("least(row_count, 1)", "row_count"), monkeypatch)
     plan = plan_of("gaussian", "card", "add-remove", BY_CARD)
     assert any("cards with many trips" in check for check in broken(plan, trials=2_000))
 
 
 def test_a_cap_over_days_not_applied(route: str, monkeypatch: Patch) -> None:
     """With both caps, the one per day hides the other where all trips are on one day."""
-    real_sql, real_count = query.kept_sql, CardPass._count
+    real_sql, real_count = query._bounded_sql, CardPass._count
 
     def per_day_alone(plan: Plan) -> Plan:
         return plan.model_copy(update={"privacy": plan.privacy.model_copy(update={"trips_per_card": None})})
@@ -256,7 +263,7 @@ def test_a_cap_over_days_not_applied(route: str, monkeypatch: Patch) -> None:
         return real_count(self, *others)
 
     if route == "sql":
-        monkeypatch.setattr(query, "kept_sql", lambda plan, *others: real_sql(per_day_alone(plan), *others))
+        monkeypatch.setattr(query, "_bounded_sql", lambda plan, *others: real_sql(per_day_alone(plan), *others))
     else:
         monkeypatch.setattr(CardPass, "_count", count)
     plan = plan_of("gaussian", "card", "add-remove", f"{BY_CARD}\ntrips_per_day = 2")
@@ -276,9 +283,9 @@ def test_rows_without_a_card_counted_twice(route: str, monkeypatch: Patch) -> No
 
     def twice_sql(*given: Any) -> str:
         sql = real_sql(*given)
-        alone = f"SELECT {sql.rsplit('GROUP BY ', 1)[1]}, 1 AS n FROM placed WHERE card IS NULL"
+        alone = "WHEN who LIKE ' %' THEN row_count"
         assert alone in sql
-        return sql.replace(alone, f"{alone} UNION ALL {alone}")
+        return sql.replace(alone, f"{alone} * 2")
 
     def add_twice(self: CardPass, batch: pa.RecordBatch, column: pa.Array) -> None:
         real_add(self, batch, column)
@@ -369,7 +376,7 @@ def world_of(unit: str = "trip", neighbours: str = "replace", bounds: str = "", 
     ],
 )
 def test_a_world_passes(plan: Plan) -> None:
-    assert broken(plan, trials=2_000) == []
+    assert broken(plan, trials=1_000) == []
 
 
 def test_noise_on_occurring_cells_only(monkeypatch: Patch) -> None:
@@ -381,12 +388,12 @@ def test_noise_on_occurring_cells_only(monkeypatch: Patch) -> None:
         return np.where(counts > 0, numbers, 0), published
 
     monkeypatch.setattr(World, "draw", draw)
-    assert any("share of cells of count 0 published as" in check for check in broken(world_of(), trials=4_000))
+    assert any("share of cells of count 0 published as" in check for check in broken(world_of(), trials=1_000))
 
 
 def test_noise_of_a_world_a_tenth_too_narrow(monkeypatch: Patch) -> None:
     monkeypatch.setattr(World, "noise", property(lambda self: mechanisms._gaussian_table(self.sigma * Fraction(9, 10))))
-    assert any("share of cells of count" in check for check in broken(world_of(), trials=10_000))
+    assert any("share of cells of count" in check for check in broken(world_of(), trials=8_000))
 
 
 def test_a_list_taken_from_the_trips(monkeypatch: Patch) -> None:
@@ -402,13 +409,47 @@ def test_a_list_taken_from_the_trips(monkeypatch: Patch) -> None:
     assert any("a trip alone in its cell: delta" in check for check in found)
 
 
+class Peeking(Estimated):
+    """Estimates of one table see exact counts; those of all tables where none is named."""
+
+    def __init__(self, found: Estimated, exact: Counts, of: str | None) -> None:
+        super().__init__(found.domain, found.counts)
+        self._from_exact, self._of = Estimated(found.domain, exact), of
+
+    def pieces(self, columns: Sequence[str], *, zeros: bool = False) -> Iterator[Piece]:
+        (name,) = {name for name, keys, _ in self.tables() if tuple(keys) == tuple(columns)}
+        honest = self._of not in (None, name)
+        return super().pieces(columns, zeros=zeros) if honest else self._from_exact.pieces(columns, zeros=zeros)
+
+
+@pytest.mark.parametrize("table", [None, "pairs", "joint"])
+def test_estimates_that_peek_at_counts(table: str | None, monkeypatch: Patch) -> None:
+    """Made from exact counts, they say more than the measurements, though these are as they should be."""
+    seen: dict[str, npt.NDArray[np.int64]] = {}
+    real = crossing.draw
+
+    def draw(exact: ExactTable, plan: Plan, table: Any, world: pa.Table, random_bytes: Any) -> Any:
+        places, cells = exact.places_in(world)
+        seen[table.name] = np.zeros(len(world), dtype=np.int64)
+        seen[table.name][places] = exact_counts(exact)[cells]
+        return real(exact, plan, table, world, random_bytes)
+
+    def peeking(domain: Any, tables: Any) -> Any:
+        found = estimated_from(domain, tables)
+        return found and Peeking(found, seen, table)
+
+    monkeypatch.setattr(crossing, "draw", draw)
+    monkeypatch.setattr(writer, "estimated_from", peeking)
+    assert broken(world_of(), trials=200) == ["estimates follow from the measurements alone"]
+
+
 def test_a_card_over_its_bound_in_a_world(route: str, monkeypatch: Patch) -> None:
-    plant(route, ("SELECT DISTINCT", "SELECT"), monkeypatch)
+    plant(route, ("least(row_count, 1)", "row_count"), monkeypatch)
     plan = world_of("card", "add-remove", BY_CARD)
     assert any("cards with many trips" in check for check in broken(plan, trials=2_000))
 
 
 def test_a_card_with_more_trips_in_a_cell_than_it_may_have(route: str, monkeypatch: Patch) -> None:
-    plant(route, ("least(count(*), 2)", "count(*)"), monkeypatch)
+    plant(route, ("least(row_count, 2)", "row_count"), monkeypatch)
     plan = world_of("card", "add-remove", BY_CARD, per_cell="trips_per_cell = 2")
     assert any("in one place added" in check for check in broken(plan, trials=1_000))

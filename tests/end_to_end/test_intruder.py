@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from statistics import fmean
 from xml.etree import ElementTree
 
 import numpy as np
@@ -177,3 +178,20 @@ def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
     run = CliRunner().invoke(app, ["intruder", str(tmp_path / "plan.toml"), "-o", str(tmp_path / "intruder.json")])
     assert run.exit_code != 0
     assert (tmp_path / "intruder.json").read_text(encoding="utf-8") == "mine"
+
+
+def test_limits_over_several_seeds_cover_the_mean() -> None:
+    """Other people, another city, other noise each time; limits by attempts would miss it in every second one."""
+    plan, seeds = Plan.preset("journeys"), range(1, 9)
+    found: dict[tuple[str, str], list[Result]] = {}
+    for seed in seeds:
+        noise = np.random.default_rng(seed).bytes
+        made = residents(plan, trips=5000, seed=seed)
+        for each in intrude(plan, made, trials=1000, people=60, seed=seed, random_bytes=noise).results:
+            if each.method in PLANNED:
+                found.setdefault((each.attack, each.method), []).append(each)
+    assert {len(results) for results in found.values()} == {len(seeds)}
+    means = {what: fmean(each.success for each in results) for what, results in found.items()}
+    held = [each.low <= means[what] <= each.high for what, results in found.items() for each in results]
+    assert sum(held) >= 0.9 * len(held)
+    assert all(results[0].baseline < means[what] < (results[0].bound or 0) for what, results in found.items())

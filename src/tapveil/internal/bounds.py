@@ -18,7 +18,6 @@ from tapveil.base.vocabulary import COUNT
 from tapveil.plan.model import Plan
 from tapveil.privacy.distribution import mean_error
 from tapveil.privacy.mechanisms import Gaussian, World
-from tapveil.published.folder import Folder
 
 TIMES = (Fraction(1, 2), Fraction(1), Fraction(2))
 """The bounds of which is spoken, against the plan's own: each other one is another count of the excerpt."""
@@ -82,6 +81,8 @@ class Rule:
     @classmethod
     def of(cls, folder: Path, plan: Plan) -> Rule | None:
         """From the number of units and of their trips; None where a folder does not tell both."""
+        from tapveil.published.folder import Folder  # not loaded where the plan alone is asked
+
         opened = Folder(folder)
         manifest = opened.manifest
         most = manifest.bounds.cells_per_table

@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from tapveil.base.defaults import MEMORY
+from tapveil.base.defaults import MEMORY, Encoding
 from tapveil.base.errors import PlanError, TapveilError, TripDataError
 from tapveil.base.progress import Reporter, Stage
 from tapveil.base.types import zone_names
@@ -34,7 +34,7 @@ from tapveil.internal.draft_text import EPSILON, UNSEEN_WIDTH, Choices, Timetabl
 from tapveil.internal.outlook import shares_by_width
 from tapveil.internal.prospect import Prospect, prospect
 from tapveil.internal.public_days import Days, days_in_names
-from tapveil.internal.public_world import World, cells, not_listed, place_list
+from tapveil.internal.public_world import World, cells, lists_places, not_listed, place_list
 from tapveil.internal.public_world import world as world_of
 from tapveil.plan.model import Area, Plan
 from tapveil.plan.source import SourceColumn
@@ -42,7 +42,8 @@ from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.mechanisms import MECHANISMS
 from tapveil.privacy.units import Unit
 from tapveil.trips import files as sources
-from tapveil.trips.csv_reader import USUAL, Encoding, Heading
+from tapveil.trips.csv_reader import USUAL, Heading
+from tapveil.trips.encodings import LANGUAGES
 from tapveil.trips.heading import common_heading
 from tapveil.trips.questions import OPEN, Question
 from tapveil.trips.reading import Sample
@@ -54,6 +55,7 @@ from tapveil.trips.sample import (
     code_page,
     encoding_of,
     header_encoding,
+    other_scripts,
     rows_of_cards,
     samples,
     sheets_of_trips,
@@ -101,6 +103,8 @@ class Draft:
     choices: Choices | None = None
     prospect: Prospect | None = None
     """What may be expected of it, by the sizes of the files: confidential, and in no plan."""
+    samples: Sequence[Sample] = field(default=(), repr=False)
+    """The columns of the files, with the values that were looked at: confidential, and in no plan."""
 
 
 def draft(
@@ -142,9 +146,14 @@ class _Drafting:
     def look_at_columns(self) -> list[Sample]:
         """The columns, with some of their values, unless nothing is to be looked at."""
         paths = self.files.files
-        self._encoding = encoding_of(paths) if self._look != "nothing" else header_encoding(paths)
-        if self._encoding == "windows-1252":
-            self._encoding = self._choose_code_page()
+        if of_places := next((path.name for path in paths if path.suffix == ".csv" and lists_places(path)), None):
+            raise TripDataError(
+                f"{of_places} is a list of places, and not of trips: leave it out, and name it with --places"
+            )
+        found = encoding_of(paths) if self._look != "nothing" else header_encoding(paths)
+        if found is None:
+            found = self._choose_script()
+        self._encoding: Encoding = self._choose_code_page() if found == "windows-1252" else found
         self._sheet = self._choose_sheet()
         self._heading = self._find_heading()
         self._shapes, damaged = whole_files(self.files, self._encoding, self._sheet, self._heading)
@@ -180,6 +189,19 @@ class _Drafting:
         )
         answer = self._ask(Question("encoding", text, likely, pages))
         return next((page for page in pages if page == answer), likely)
+
+    def _choose_script(self) -> Encoding:
+        """Of texts that are neither UTF-8 nor Latin, the encoding; it is never taken without asking."""
+        found, words = other_scripts(self.files.files, MOST_LINES if self._look != "nothing" else 1)
+        choices = tuple(dict.fromkeys([*found, *LANGUAGES]))
+        languages = ", ".join(f"{each} ({LANGUAGES[each]})" for each in choices)
+        reads = f" Read as {found[0]}, the first line has {', '.join(words)}." if words else ""
+        text = (
+            f"In which encoding are the files? They are not UTF-8; it may be {languages}.{reads} In the wrong one "
+            "names of places are mangled."
+        )
+        answer = self._ask(Question("encoding", text, found[0], choices))
+        return next((each for each in choices if each == answer), found[0])
 
     def _choose_sheet(self) -> str | None:
         found = sheets_of_trips(self.files, 1 if self._look == "nothing" else ROWS_OF_A_TITLE)
@@ -302,7 +324,13 @@ class _Drafting:
         self._choices = replace(choices, timetable=None, area=None)
         listed = place_list(places, [each for each in values if each])
         self._remarks += not_listed(listed, values)
-        return world_of(listed, seen.frequent if seen else (), days, choices.width)
+        world = world_of(listed, seen.frequent if seen else (), days, choices.width)
+        if mode and world and not world.modes:
+            self._remarks.append(
+                f"Every cell would be published for all modes together: {places.name} does not say which mode a place "
+                f"is of, in the words of `{mode.column}`. Add a column `mode` to it for tables split by mode."
+            )
+        return world
 
     def _days(self) -> Days | None:
         """The days that the release is of: by the names of the files, or asked; those of the rows, if told to look."""
@@ -391,7 +419,8 @@ class _Drafting:
             self._parsed(text)
         if self._look == "nothing":
             self._remarks += _not_known(self._choices, self._shapes)
-        return Draft(text, self._found, self._remarks, still, self._all_choices, self._prospect(text))
+        samples = self._looked_at
+        return Draft(text, self._found, self._remarks, still, self._all_choices, self._prospect(text), samples)
 
     def _prospect(self, text: str) -> Prospect | None:
         """What may be expected of the plan; where trips were counted, that is known already."""

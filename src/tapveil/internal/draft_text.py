@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal
 
+from tapveil.base.defaults import Encoding
 from tapveil.base.numbers import clock_text
 from tapveil.internal.public_days import Days
 from tapveil.internal.public_world import World
@@ -18,7 +19,7 @@ from tapveil.plan.model import Area
 from tapveil.plan.questions import MARK
 from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.units import Unit
-from tapveil.trips.csv_reader import USUAL, Encoding, Heading
+from tapveil.trips.csv_reader import USUAL, Heading
 from tapveil.trips.questions import OPEN, Question
 from tapveil.trips.recognised import Guess, Recognised
 from tapveil.trips.sample import Found

@@ -1,19 +1,20 @@
 """ε in frequencies, for a person: of 100 publications, how many would make a suspicious neighbour believe it.
 
 One component for the terminal, the report and the dossier: sentences, dots on a screen, and a picture. There are two
-pairs of numbers, and each says which it is: the one that is promised, and the one computed from the noise, which is the
-best that anyone can do (`privacy.attacker`).
+pairs of numbers, and each says which it is: the one that is promised, and the one computed from the noise, than which
+nobody can do better (`privacy.attacker`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from tapveil.internal import svg
-from tapveil.internal.svg import ON_PAPER, Colours
+from tapveil.base.svg import ON_PAPER, Colours
 from tapveil.privacy.attacker import Attacker
 from tapveil.privacy.units import Neighbours, Unit
+from tapveil.published.describe import frequencies
+from tapveil.published.describe.frequencies import Halves, Panel
 
 
 class _Case(NamedTuple):
@@ -41,7 +42,7 @@ _CASES: dict[Neighbours, dict[Unit, _Case]] = {
 
 PROMISED = "Promised: the worst case"
 COMPUTED = "Computed from the noise"
-NOT_A_PROMISE = "The first pair is the promise. The second is the best that anyone can do against this noise."
+HOW_MANY = "How many of 100 publications would make a suspicious neighbour believe it"
 
 
 def sentence(found: Attacker, unit: Unit, pair: tuple[str, str] | None = None) -> str:
@@ -54,14 +55,7 @@ def sentence(found: Attacker, unit: Unit, pair: tuple[str, str] | None = None) -
 def computed(found: Attacker) -> str:
     """The other pair, after the first."""
     wrong, right = found.of_100
-    return f"Computed from the noise itself, it is {wrong} and {right} of 100: the best that anyone can do."
-
-
-class Halves(NamedTuple):
-    """What both halves of a picture are about."""
-
-    other: str
-    so: str
+    return f"Computed from the noise itself, it is {wrong} and {right} of 100: nobody can do better."
 
 
 def headings(found: Attacker, unit: Unit) -> Halves:
@@ -72,61 +66,23 @@ def headings(found: Attacker, unit: Unit) -> Halves:
 
 # --- on a terminal ----------------------------------------------------------------------------------------------------
 
-SIDE = 10
-"""A hundred dots are a square."""
 
-
-def dots(found: Attacker) -> Iterator[str]:
+def dots(found: Attacker, *, compact: bool = False) -> Iterator[str]:
     """The promise as two squares of a hundred: a full one stands for a publication that makes him believe it."""
-    squares = [_filled(number) for number in found.promised.of_100]
-    for row in range(SIDE):
-        yield "     ".join(" ".join("●○"[row * SIDE + column >= full] for column in range(SIDE)) for full in squares)
-
-
-def _filled(of_100: str) -> int:
-    """Whole dots; a chance that is shown in digits is not shown as none, nor as a certainty."""
-    number = float(of_100)
-    return round(number) if number in (0, 100) else min(99, max(1, round(number)))
+    return frequencies.dots(found.promised.of_100, compact=compact)
 
 
 # --- as a picture -----------------------------------------------------------------------------------------------------
 
-_WIDE, _TOP, _GAP, _DOT = 640, 92, 14, 9
-_BLOCKS = (24, 344)
+
+def panels(found: Attacker, unit: Unit, colours: Colours = ON_PAPER) -> tuple[Panel, Panel]:
+    """What a picture shows: the promise, and what was computed."""
+    about = headings(found, unit)
+    promised = Panel(PROMISED, found.promised.of_100, about, colours.orange)
+    return promised, Panel(COMPUTED, found.of_100, about, colours.blue)
 
 
 def picture(found: Attacker, unit: Unit, title: str, colours: Colours = ON_PAPER) -> str:
     """Both pairs, each as two squares of a hundred dots, with their numbers."""
-    pairs = ((PROMISED, found.promised.of_100, colours.orange), (COMPUTED, found.of_100, colours.blue))
     said = f"{title}. {sentence(found, unit)} {computed(found)}"
-    return svg.picture(_WIDE, 296, said, _body(found, unit, title, pairs, colours))
-
-
-def _body(
-    found: Attacker,
-    unit: Unit,
-    title: str,
-    pairs: tuple[tuple[str, tuple[str, str], str], ...],
-    colours: Colours,
-) -> Iterator[str]:
-    yield svg.box(0, 0, _WIDE, 296, colours.paper)
-    yield svg.text(24, 28, title, 16, colour=colours.ink, bold=True)
-    yield svg.text(
-        24, 48, "How many of 100 publications would make a suspicious neighbour believe it", colour=colours.pale
-    )
-    for left, (name, numbers, colour) in zip(_BLOCKS, pairs, strict=True):
-        yield svg.text(left, 76, name, 13, colour=colours.ink, bold=True)
-        for place, (heading, number) in enumerate(zip(headings(found, unit), numbers, strict=True)):
-            x = left + place * 150
-            full = _filled(number)
-            spots = [(x + _GAP * (k % SIDE) + 5, _TOP + _GAP * (k // SIDE) + 5) for k in range(SIDE * SIDE)]
-            yield _spots(spots[full:], colours.grid)
-            yield _spots(spots[:full], colour)
-            yield svg.text(x, 258, number, 20, colour=colours.ink, bold=True)
-            yield svg.text(x, 278, heading, 11, colour=colours.pale)
-
-
-def _spots(places: Sequence[svg.Place], colour: str) -> str:
-    """Round ends of lines without a length: the shortest way to write a hundred dots."""
-    drawn = "".join(f"M{x:g} {y:g}h0" for x, y in places)
-    return f'  <path d="{drawn}" stroke="{colour}" stroke-width="{_DOT}" stroke-linecap="round"/>' if places else ""
+    return frequencies.picture(panels(found, unit, colours), title, HOW_MANY, said, colours)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from tapveil.base.defaults import MEMORY
-from tapveil.base.errors import TripDataError
+from tapveil.base.errors import PlanError, TripDataError
 from tapveil.base.progress import Reporter, Silent, Stage
-from tapveil.base.vocabulary import UNKNOWN
+from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY, UNKNOWN
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.refusals import refuse_too_many
@@ -27,10 +27,12 @@ from tapveil.internal.look import Look, excerpt_of
 from tapveil.internal.warnings import nearly_empty, remarks, room, wider_areas
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import Integers, distribution
+from tapveil.published import estimated
 from tapveil.published.describe.wording import COUNTED
+from tapveil.published.estimates import NEWEST
 from tapveil.published.manifest import Manifest
 from tapveil.trips.excerpt import Excerpt
-from tapveil.veil.preconditions import sound_places, sound_statement
+from tapveil.veil.preconditions import sound_places, sound_statement, stated_domain
 
 DENSITY_AT = (2, 5, 10, 20, 50)
 
@@ -181,10 +183,28 @@ def outlook_of(
         counted.left_out,
         stops,
         outlooks,
-        (*remarks(inputs, counted), *looked, *wider_areas(inputs, counted), *spare),
+        (*remarks(inputs, counted), *_too_many_places(inputs), *looked, *wider_areas(inputs, counted), *spare),
         {str(reason): list(where) for reason, where in refusals.located.items()},
         {column: labels[column] for column in ("date", "mode") if labels.get(column)},
     )
+
+
+def _too_many_places(inputs: PublicInputs) -> Iterator[str]:
+    """Where there will be no estimates of whole trips, or with longer bins. From public lists alone."""
+    if not inputs.plan.privacy.is_world:
+        return
+    try:
+        domain = stated_domain(inputs, datetime.now(UTC).date(), drawn=False)
+    except PlanError:  # which a release says
+        return
+    longer = estimated.minutes(domain, NEWEST)
+    none = estimated.why_not(domain, NEWEST) == estimated.TOO_MANY_PLACES
+    for mode, most in estimated.crowded(domain, NEWEST, MINUTES_PER_DAY if none else None):
+        the_places = f"the {len(inputs.world[mode]):,} places{'' if mode == EVERY_MODE else f' of mode {mode}'}"
+        if none:
+            yield (f"{the_places} are too many for estimates: at most {most:,}. Use larger areas, [coarsen.location]")
+        elif longer:
+            yield f"{the_places} are so many that estimates have longer time bins than the tables: {longer} minutes"
 
 
 def _table_outlook(plan: Plan, table: Table, exact: ExactTable, dictionary: pa.Table | None) -> TableOutlook:

@@ -9,8 +9,8 @@ from tapveil.base.numbers import clock_text
 from tapveil.base.vocabulary import COUNT, EVERY_MODE, NOUNS
 from tapveil.internal.explain import computed
 from tapveil.plan.model import Level, Plan
-from tapveil.privacy.attacker import attacker
-from tapveil.privacy.meaning import Meaning
+from tapveil.privacy.accountant import Exposure
+from tapveil.privacy.attacker import Attacker, attacker
 from tapveil.published.describe.wording import COUNTED, LOOKED, UNIT_NAMES, change, loss_in_words
 
 LARGE_EPSILON = 10
@@ -50,8 +50,9 @@ def in_words(plan: Plan) -> Iterator[str]:
     in_total = loss_in_words(plan.guarantee.loss)
     yield f"Protected: {change(plan.privacy.unit, plan.privacy.neighbours)}."
     yield f"Total privacy cost: {in_total} ({summed}; splitting tables into parts costs nothing more)."
-    yield Meaning(plan.guarantee.loss.epsilon, plan.guarantee.loss.delta).in_words(plan.privacy.unit)
-    yield computed(attacker(list(plan.guarantee.mechanisms.values()), plan.guarantee.loss, plan.guarantee.exposure))
+    found = best_attacker(plan)
+    yield found.promised.in_words(plan.privacy.unit)
+    yield computed(found)
     if plan.public.has_totals:
         loss = loss_in_words(plan.guarantee.loss_for("replace"))
         replaced = change(plan.privacy.unit, "replace")
@@ -63,6 +64,13 @@ def in_words(plan: Plan) -> Iterator[str]:
     stated = plan.privacy.looked_at_trips is not None
     yield LOOKED[plan.privacy.looked_at_trips] + ("" if stated else " State it: looked_at_trips under [privacy].")
     yield from (f"Warning: {words}" for words in warnings(plan))
+
+
+def best_attacker(plan: Plan) -> Attacker:
+    """What the promise means; given exact totals, of what is exchanged for something else."""
+    neighbours = "replace" if plan.public.has_totals else plan.privacy.neighbours
+    exposure = Exposure(neighbours, plan.guarantee.exposure.cells)
+    return attacker(list(plan.guarantee.mechanisms.values()), plan.guarantee.loss_for(neighbours), exposure)
 
 
 def _rows_in_words(plan: Plan) -> Iterator[str]:

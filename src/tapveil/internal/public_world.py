@@ -25,6 +25,7 @@ MATCHED = 0.5
 """This many of the places of the trips must be in a list for it to be theirs."""
 FEW = 0.02
 A_MONTH = 31
+LONGEST_HEADER = 100_000
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,7 @@ def place_list(path: Path, samples: Sequence[Collection[str]]) -> PlaceList:
     if path.suffix.lower() in (".geojson", ".json"):
         return PlaceList(path=str(path), name=_best(_properties(path), samples, path))
     header = _header(path)
-    by_word = {
-        ours: next((name for name in header if words.words_of(name) & set(known.split())), None)
-        for ours, known in {
-            "latitude": "lat latitude stoplat y",
-            "longitude": "lon lng long longitude stoplon x",
-        }.items()
-    }
+    by_word = _coordinates(header)
     if missing := [ours for ours, theirs in by_word.items() if theirs is None]:
         raise InputFileError(
             f"{path.name} has no column of {' and '.join(missing)} (columns: {', '.join(header)}); "
@@ -63,6 +58,18 @@ def place_list(path: Path, samples: Sequence[Collection[str]]) -> PlaceList:
     name = _best(_columns(path, [each for each in header if each not in taken and each != mode]), samples, path)
     chosen = {"path": str(path), "name": name, "mode": mode, **by_word}
     return PlaceList.model_validate({key: value for key, value in chosen.items() if value})
+
+
+def lists_places(path: Path) -> bool:
+    """Whether a CSV file is a list of places, by its header: coordinates, and nothing that only trips have."""
+    try:
+        with path.open("rb") as file:
+            header = _columns_in(file.readline(LONGEST_HEADER).decode("utf-8-sig", "replace"))
+    except OSError:
+        return False
+    at = _coordinates(header).values()
+    of_trips = any({"card", "time", "day", "count"} & words.concepts(name) for name in header)
+    return not of_trips and all(name and not {"start", "end"} & words.concepts(name) for name in at)
 
 
 def world(listed: PlaceList, seen_modes: Collection[str], days: tuple[date, date] | None, width: int) -> World | None:
@@ -112,9 +119,25 @@ def _best(columns: Mapping[str, set[str]], samples: Sequence[Collection[str]], p
     return best
 
 
+def _coordinates(header: Sequence[str]) -> dict[str, str | None]:
+    """The columns of the coordinates, by their names."""
+    known = {"latitude": "lat latitude stoplat y", "longitude": "lon lng long longitude stoplon x"}
+    return {
+        ours: next((name for name in header if words.words_of(name) & set(theirs.split())), None)
+        for ours, theirs in known.items()
+    }
+
+
 def _header(path: Path) -> list[str]:
     with PublicList(Snapshot(None), path, "list of places").opened() as file:
-        first = file.readline()
+        try:
+            first = file.readline()
+        except UnicodeDecodeError:
+            raise InputFileError(f"the list of places {path.name} is not a CSV file in UTF-8; save it as one") from None
+    return _columns_in(first)
+
+
+def _columns_in(first: str) -> list[str]:
     delimiter = max(",;\t|", key=first.count)
     return [name.strip().strip('"') for name in first.rstrip("\r\n").split(delimiter) if name.strip()]
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +26,7 @@ from tapveil.base.errors import FolderError, PlanError
 from tapveil.base.progress import Reporter
 from tapveil.base.span import ONE_DAY, Every, Span
 from tapveil.base.types import Frozen, Text
+from tapveil.ledger.approval import read_approval
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Delivered, Withdrawn
 from tapveil.plan import toml
@@ -91,6 +93,8 @@ class Run:
     key: SigningKey | None = None
     memory: str = MEMORY
     progress: Reporter | None = None
+    officers: tuple[str, ...] = ()
+    """Public keys, one of which must have approved each release, also where the ledger does not require it."""
 
     def due(self, today: date) -> Iterator[Span]:
         """The periods that are over, oldest first."""
@@ -121,7 +125,7 @@ class Run:
             if not begun and not self._is_ready(span, plan):
                 say(f"{span.name}: waiting for its trips")
                 return False
-            release(plan, folder, resume=begun, key=self.key, memory=self.memory, progress=self.progress)
+            self._release(plan, folder, span, resume=begun)
             say(f"{span.name}: published {folder}")
         self.verify(folder)
         if self.deliver:
@@ -130,10 +134,19 @@ class Run:
             say(f"{span.name}: delivered {address}")
         return True
 
+    def _release(self, plan: Plan, folder: Path, span: Span, *, resume: bool) -> None:
+        """A release of a period; an approval of its own plan comes before that of the routine."""
+        approval = read_approval(self._plan_path(span)) or read_approval(self.path)
+        settled = partial(release, plan, folder, resume=resume, key=self.key, memory=self.memory)
+        settled(approval=approval, officers=self.officers, progress=self.progress)
+
+    def _plan_path(self, span: Span) -> Path:
+        template = self.path.parent / self.routine.plan
+        return template.with_name(f"{template.stem}-{span.name}.toml")
+
     def _plan(self, span: Span, *, keep: bool) -> Plan:
         """The plan of a period, which is written next to the routine; a release that has begun keeps its own."""
-        template = self.path.parent / self.routine.plan
-        path = template.with_name(f"{template.stem}-{span.name}.toml")
+        template, path = self.path.parent / self.routine.plan, self._plan_path(span)
         if not (keep and path.exists()):
             text = span.filled(toml.read_text(template), template.name)
             if not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -12,17 +12,18 @@ from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
-from math import ceil, floor, log10, sqrt
+from math import ceil, exp, floor, log, log10, sqrt
 from typing import Any
 
 import tomlkit
 
 from tapveil.base.errors import PlanError, UsageError
 from tapveil.base.time_bins import TimeBins
-from tapveil.internal.accuracy import Counts, Need, dated
+from tapveil.internal.accuracy import FINENESS, Counts, Need, dated
 from tapveil.ledger.accounts import Account
-from tapveil.ledger.entry import Budget, Scheduled, Spend
+from tapveil.ledger.entry import MOST_RELEASES, Budget, Scheduled, Spend
 from tapveil.plan.model import Plan, Table
+from tapveil.privacy.calibration import gaussian_distance
 from tapveil.privacy.loss import Loss
 from tapveil.privacy.mechanisms import LARGEST_EPSILON, SMALLEST_EPSILON
 from tapveil.privacy.person import WEEK
@@ -40,6 +41,7 @@ FEW = 6
 """Trials after which an interval is halved."""
 HOUR = 60
 """Minutes of a coarser time bin."""
+_Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ class Schedule:
     def __post_init__(self) -> None:
         if not self.plan.guarantee.is_shared:
             raise PlanError("a schedule needs one epsilon under [privacy], shared by weight, not one for each table")
-        if self.number < 1:
-            raise UsageError("--for: must be at least 1")
+        if not 1 <= self.number <= MOST_RELEASES:
+            raise UsageError(f"--for: must be from 1 to {MOST_RELEASES:,}")
 
     @property
     def days(self) -> int:
@@ -147,20 +149,43 @@ class Schedule:
         total, most = self.total.epsilon, min(self.total.epsilon, LARGEST_EPSILON * len(self.plan.table))
         least = max(total / self.number, SMALLEST_EPSILON)
         low, high = _place(least) - 1, _place(most) + 1  # the last that is known to fit, the first that does not
-        guess = total / Fraction(sqrt(self.number)) if self._adds_up else most
+        guess, before = self._guess, None
         for tried in count():
             place = max(low + 1, min(_place(guess), high - 1))
             low, high = (place, high) if self.fits(_at(place)) else (low, place)
             if high - low == 1:
                 break
-            # What is spent grows about in proportion to ε. Where that does not lead to the end, halving does.
-            spent = self.spent(_at(place)) if tried < FEW else None
-            guess = _at(place) * total / spent if spent else _at((low + high) // 2)
+            if tried >= FEW or (spent := self.spent(_at(place))) is None:
+                guess = _at((low + high) // 2)
+                continue
+            # What is spent grows about in proportion to ε, or as two trials show; where that leads nowhere, halve.
+            here = log(_at(place)), log(spent)
+            guess, before = _at_height(log(total), here, before, (0.1, 2.0)), here
         if low < _place(least):
             raise PlanError(
                 "no epsilon of a release is small enough for this budget: use fewer releases, or more delta"
             )
         return _at(low)
+
+    @property
+    def _guess(self) -> Fraction:
+        """About what each release may spend, by a formula for Gaussian noise: n releases show √n times its distance.
+
+        Noise is calibrated for each ε that is tried: from here on twice, as a rule, for one that fits and the next that
+        does not.
+        """
+        total = self.total
+        if not self._adds_up or self.number == 1:
+            return total.epsilon
+        if not self.delta:
+            return total.epsilon / Fraction(sqrt(self.number))
+        for_sum = total.delta if self.plan.privacy.is_world else total.delta - self.number * self.delta
+        apart = gaussian_distance(float(total.epsilon), float(for_sum)) / sqrt(self.number)
+        low, high = 0.0, float(total.epsilon)
+        while high - low > high / _OF_A_SIZE**2:
+            middle = (low + high) / 2
+            low, high = (middle, high) if gaussian_distance(middle, float(self.delta)) < apart else (low, middle)
+        return Fraction(high)
 
     def spent(self, epsilon: Fraction) -> Fraction | None:
         """What all releases together spend, at the budget's δ; None where no noise gives it."""
@@ -170,21 +195,37 @@ class Schedule:
             return None
 
     def least(self, need: Need, counts: Counts | None = None) -> Fraction | None:
-        """The least ε of a release that gives the accuracy that is needed; None where none does."""
+        """The least ε of a release that gives the accuracy that is needed; None where none does.
+
+        Noise is calibrated for each ε that is tried. How much wider or narrower it could be says where to try next;
+        where that does not lead to the end, halving does.
+        """
         self.plan_has(need.table)
+        low, high = _place(SMALLEST_EPSILON * len(self.plan.table)), _place(LARGEST_EPSILON) + 1
+        guess, before, is_possible = self.plan.privacy.epsilon or self.total.epsilon, None, False
+        for tried in count():
+            place = max(low + 1, min(_place(guess), high - 1))
+            room, epsilon = self._room(_at(place), need, counts), _at(place)
+            is_possible |= room is not None and room >= 1
+            low, high = (low, place) if room is not None and room >= 1 else (place, high)
+            if high - low == 1:
+                return _at(high) if is_possible else None
+            if room is None or tried >= FEW:
+                guess = _at((low + high) // 2)
+                continue
+            here = log(epsilon), log(room)
+            guess, before = _at_height(0.0, here, before, (0.5, 2.0)), here
+        raise AssertionError("an interval has an end")
 
-        def enough(epsilon: Fraction) -> bool:
-            try:
-                return need.is_met(self.with_epsilon(epsilon).guarantee.mechanisms[need.table], counts)
-            except ValueError:
-                return False
-
-        low, high = SMALLEST_EPSILON * len(self.plan.table), LARGEST_EPSILON
-        if not enough(high):
+    def _room(self, epsilon: Fraction, need: Need, counts: Counts | None) -> Fraction | None:
+        """How many times as wide noise of an ε may be: from 1 on it gives what is needed; None where there is none."""
+        try:
+            noise = self.with_epsilon(epsilon).guarantee.mechanisms[need.table]
+        except ValueError:
             return None
-        while (middle := _rounded_down((low + high) / 2)) > low:
-            low, high = (low, middle) if enough(middle) else (middle, high)
-        return high
+        met = need.is_met(noise, counts)
+        room = need.room(noise, counts)
+        return max(room, Fraction(1)) if met else min(room, Fraction(FINENESS - 1, FINENESS))
 
     def plan_has(self, table: str) -> None:
         """PlanError where it has no such table."""
@@ -252,20 +293,18 @@ def _in_hours(table: Table) -> Table:
     return table.model_copy(update={"level": level})
 
 
+def _at_height(height: float, here: _Point, before: _Point | None, slopes: tuple[float, float]) -> Fraction:
+    """The ε at which a line reaches a height; in logarithms, through one point, or two."""
+    slope = (here[1] - before[1]) / (here[0] - before[0]) if before and before[0] != here[0] else 1.0
+    least, most = slopes
+    return Fraction(exp(here[0] + (height - here[1]) / min(max(slope, least), most)))
+
+
 def _in_turn(spend: Spend, days: int, number: int) -> Iterator[Spend]:
     for each in range(number):
         first = FIRST_MONDAY + timedelta(days=each * days)
         last = first + timedelta(days=days - 1)
         yield spend.model_copy(update={"id": f"{each:032x}", "first_day": first, "last_day": last})
-
-
-def _rounded_down(x: Fraction) -> Fraction:
-    """To a few digits.
-
-    >>> _rounded_down(Fraction("1.23456")), _rounded_down(Fraction(8))
-    (Fraction(123, 100), Fraction(8, 1))
-    """
-    return _at(_place(x))
 
 
 def _place(x: Fraction) -> int:

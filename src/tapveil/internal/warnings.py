@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from math import isqrt
 
 import numpy as np
 import pyarrow as pa
 
 from tapveil.base.errors import did_you_mean
 from tapveil.base.numbers import percent
-from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY, NOUNS, UNKNOWN
+from tapveil.base.vocabulary import EVERY_MODE, NOUNS, UNKNOWN
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.areas import relabelling
@@ -23,7 +22,6 @@ from tapveil.plan.guarantee import Guarantee
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import distribution
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.published.estimated import MOST_AT_ONCE, MOST_IN_ALL
 
 MANY_UNKNOWN = 0.20
 MANY_LEFT_OUT = 0.20
@@ -36,12 +34,12 @@ def remarks(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
     """What the counts show, the likeliest mistakes first."""
     plan = inputs.plan
     yield from _unmatched_modes(plan, counted)
+    yield from _days_without_trips(plan, counted)
     yield from _unknown_places(plan, counted)
     yield from _not_on_the_map(inputs, counted)
     yield from _unlisted(plan, counted, inputs.dictionaries)
     yield from _many_left_out(plan, counted)
     yield from _no_such_taps(plan, counted)
-    yield from _too_many_places(inputs)
     yield from _extra_columns(inputs, counted)
 
 
@@ -51,6 +49,20 @@ def _unmatched_modes(plan: Plan, counted: Counted) -> Iterator[str]:
     for mode in plan.coarsen.location:
         if mode != EVERY_MODE and found and mode not in found:
             yield f"no trip has mode `{mode}`, so [coarsen.location.{mode}] has no effect{did_you_mean(mode, found)}"
+
+
+def _days_without_trips(plan: Plan, counted: Counted) -> Iterator[str]:
+    """Days of the plan before all trips, or after them: most likely the plan is of a month and the export of a part."""
+    first, last = plan.source.first_day, plan.source.last_day
+    days = {label for table in counted.tables.values() for label in table.labels.get("date", ())}
+    if first is None or last is None or not days or not plan.source.calendar:
+        return
+    if str(first) < min(days) or max(days) < str(last):
+        yield (
+            f"no trip is before {min(days)} or after {max(days)}, and the plan is of {first} to {last}: the other days "
+            "would be published empty, or not at all, and the budget of each is spent. If the export does not have "
+            "them, change first_day and last_day under [source]"
+        )
 
 
 def _unknown_places(plan: Plan, counted: Counted) -> Iterator[str]:
@@ -186,26 +198,6 @@ def _no_such_taps(plan: Plan, counted: Counted) -> Iterator[str]:
         if end != "both" and not any(len(exact_counts(counted.tables[table.name])) for table in tables):
             empty = ", ".join(table.name for table in tables)
             yield f"no row is a tap {end} according to [source.taps], so nothing is counted in {empty}"
-
-
-def _too_many_places(inputs: PublicInputs) -> Iterator[str]:
-    """Where there will be no estimates of whole trips, or with longer bins. From public lists alone."""
-    plan = inputs.plan
-    ends = {column for table in plan.table for column in table.columns if column.endswith("location")}
-    if not plan.privacy.is_world or len(ends) < 2:
-        return
-    source, times = plan.source, "time" in plan.columns.kinds
-    days = (source.last_day - source.first_day).days + 1 if source.first_day and source.last_day else 1
-    most = min(MOST_AT_ONCE, MOST_IN_ALL // days)
-    for mode, places in inputs.world.items():
-        pairs, of = len(places) ** 2, "" if mode == EVERY_MODE else f" of mode {mode}"
-        if pairs * (2 if times else 1) > most:
-            yield (
-                f"the {len(places):,} places{of} are too many for estimates: at most {isqrt(most // (1 + times)):,}. "
-                "Use larger areas, [coarsen.location]"
-            )
-        elif times and pairs * (1 + MINUTES_PER_DAY // plan.coarsen.time_minutes) > most:
-            yield f"the {len(places):,} places{of} are so many that estimates have longer time bins than the tables"
 
 
 def _extra_columns(inputs: PublicInputs, counted: Counted) -> Iterator[str]:

@@ -173,7 +173,8 @@ def learnt(folder: Path, manifest: Manifest) -> Learnt:
     except UnreadableError as error:
         finding = error.finding
         raise FolderError(f"{folder} is not a usable published folder: {finding.place} {finding.sentence}") from None
-    reason = "its tables are of kinds of day or periods" if manifest.calendars else why_not(domain)
+    reason = why_not(domain, manifest.versions.estimates or 1)
+    reason = "its tables are of kinds of day or periods" if manifest.calendars else reason
     if reason is not None:
         raise FolderError(f"{folder} has no estimates to learn from: {reason}")
     return Learnt(Estimated(domain, counts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from fractions import Fraction
@@ -9,11 +10,18 @@ from html import unescape
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser
+from rich.console import Console
 
+from tapveil.cli.console.text import show_dots
 from tapveil.internal import explain
 from tapveil.privacy import Exposure, Loss, calibrate
 from tapveil.privacy.attacker import Attacker, attacker
+from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.units import Neighbours, Unit
+from tapveil.published.describe import frequencies
+from tests.conftest import levelled_plan
 from tests.support.commands import run
 
 
@@ -38,6 +46,42 @@ def test_dots_are_as_many_as_the_numbers_say_and_no_small_chance_is_shown_as_non
         assert all(len(side.split()) == 10 for row in rows for side in row)
 
 
+def test_compact_dots_are_the_same_in_half_the_lines() -> None:
+    for best in map(found, ("1", "8")):
+        large, small = list(explain.dots(best)), list(explain.dots(best, compact=True))
+        assert (len(large), len(small)) == (10, 5)
+        for side in (0, 1):
+            every = ["".join(line.split("     ")[side].replace(" ", "") for line in lines) for lines in (large, small)]
+            assert every[0] == every[1]
+        assert max(map(len, small)) <= 80
+
+
+def test_a_terminal_without_dots_has_other_marks() -> None:
+    """A question mark for each would draw nothing."""
+    shown = {}
+    for encoding in ("utf-8", "cp1252"):
+        written = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+        show_dots(Console(file=written), explain.dots(found("1"), compact=True))
+        written.flush()
+        shown[encoding] = written.buffer.getvalue().decode(encoding)
+    assert shown["utf-8"].count("●") == 100
+    assert shown["cp1252"] == shown["utf-8"].translate(str.maketrans("●○", "#."))
+
+
+def test_check_draws_what_it_says(tmp_path: Path) -> None:
+    """Given exact totals, of what is exchanged: whether somebody was there is not promised."""
+    plan = levelled_plan(tmp_path)
+    total = '\n[[public.total]]\ntrips = 12345\nof = { mode = "bus" }\nsource = "Annual report"\ncalibrate = false\n'
+    for text in ("", total):
+        with (tmp_path / "plan.toml").open("a", encoding="utf-8") as file:
+            file.write(text)
+        said = run("check", "plan.toml", "--plan-only", cwd=tmp_path).stdout
+        drawn = [line.split("     ") for line in said.splitlines() if set(line.strip()) & set("●○")]
+        full = [sum(row[side].count("●") for row in drawn) for side in (0, 1)]
+        loss = plan.guarantee.loss_for("replace" if text else plan.privacy.neighbours)
+        assert full == [frequencies.filled(number) for number in Meaning(loss.epsilon, loss.delta).of_100]
+
+
 def test_the_picture_has_both_pairs_and_says_which_is_the_promise() -> None:
     best = found("1")
     drawn = explain.picture(best, "card", "ε = 1 < 2")
@@ -46,6 +90,26 @@ def test_the_picture_has_both_pairs_and_says_which_is_the_promise() -> None:
     promised, computed = texts.index(explain.PROMISED), texts.index(explain.COMPUTED)
     assert [text for text in texts[promised:computed] if text.isdigit()] == list(best.promised.of_100)
     assert [text for text in texts[computed:] if text.isdigit()] == list(best.of_100)
+
+
+def test_the_picture_is_accessible_and_stays_within_its_frame(browser: Browser) -> None:
+    """Also where what it is about takes two lines; and nothing is asked of anybody."""
+    context, asked = browser.new_context(viewport={"width": 700, "height": 400}), list[str]()
+    page = context.new_page()
+    page.on("request", lambda request: asked.append(request.url))
+    drawn = explain.picture(found("1", "replace"), "card-day", "epsilon = 1: strong")
+    page.set_content(f'<html lang="en"><title>One</title><main><h1>One</h1>{drawn}</main></html>')
+    assert Axe().run(page).response["violations"] == []
+    inside = """() => { const frame = document.querySelector("svg").getBoundingClientRect();
+        const boxes = [...document.querySelectorAll("text")].filter((each) => each.textContent)
+            .map((each) => each.getBoundingClientRect());
+        const over = (a, b) => a.bottom <= b.top + 4 || b.bottom <= a.top + 4;
+        const apart = (a, b) => a.right <= b.left || b.right <= a.left || over(a, b);
+        return boxes.every((box) => box.right <= frame.right && box.bottom <= frame.bottom) &&
+            boxes.every((a, i) => boxes.slice(i + 1).every((b) => apart(a, b))); }"""
+    assert page.evaluate(inside)
+    assert asked == []
+    context.close()
 
 
 def test_the_command_says_draws_and_writes_the_same_numbers(tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ from tapveil.privacy.binomial import Trials, delta_lower_bound, epsilon_lower_bo
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.veil import release
 from tapveil.veil.statement import cost
+from tapveil.verification.folder import verify_folder
 
 MISTAKEN = 1e-7
 """The chance, at most, that a sound program fails the audit."""
@@ -56,11 +57,17 @@ MOST_ROWS = 3_000_000
 SINGLETON = Fraction(1, 100)
 """About how often a cell of one shall appear in the audit's own release: often enough to be counted."""
 BOUNDS = ("trips_per_day", "trips_per_card", "cut")
+FEW, MANY = 5, 30
+"""In the release with estimates, places of each group, since all cells of all days are drawn; and trips for each."""
+TWICE = 200
+"""Equal cells that are released twice."""
 TABLES = ("wide", "narrow")
 """The widest and the narrowest noise of the plan."""
 EVERY_TABLE = ", ".join(TABLES)
-LAST_DAY, CLOCK = "2025-03-11", "00:00"
-"""Of a known world: the last of its days, and the only time that its trips have."""
+TO = "to"
+"""The column of the other end of a trip."""
+NEXT_DAY, LAST_DAY, CLOCK = "2025-03-04", "2025-03-11", "00:00"
+"""Of a known world: the last of its days, with estimates and without, and the only time that its trips have."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +118,7 @@ _WORLD = {"part": "mode", "date": "date", "place": "tap_on_location", "twin": "t
 """What the columns of generated trips are in a known world, which has lists for these kinds alone."""
 
 
-def _audit_plan(plan: Plan, folder: Path) -> Plan:
+def _audit_plan(plan: Plan, folder: Path, *, dated: bool = False) -> Plan:
     """A small plan with the same unit, neighbours and mechanism, over the audit's own trips."""
     privacy = plan.privacy
     if privacy.epsilon is not None:
@@ -122,14 +129,16 @@ def _audit_plan(plan: Plan, folder: Path) -> Plan:
     slack = 4 if privacy.mechanism == "sbh" else 1
     delta = min(slack * SINGLETON * plan.guarantee.exposure.cells, Fraction(4, 10))
     names = _WORLD if privacy.is_world else {name: name for name in _WORLD}
-    days = f"modes = {list(PARTS)}\nfirst_day = {DAY}\nlast_day = {LAST_DAY}\n" if privacy.is_world else ""
+    last_day = NEXT_DAY if dated else LAST_DAY
+    days = f"modes = {list(PARTS)}\nfirst_day = {DAY}\nlast_day = {last_day}\n" if privacy.is_world else ""
     # Every cell of a known world is drawn, on each of its days: without the date there are fewer, and no estimates.
-    partition = ["mode"] if privacy.is_world else ["part", "date"]
+    partition = [names["part"], *(["date"] if dated or not privacy.is_world else [])]
+    ends = {TO: "tap_off_location"} if dated else {}
     lines = [
         f'[release]\nname = "audit"\ntitle = "Audit"\npartition = {partition}',
         f'[source]\npath = "trips.parquet"\nmax_refused = 0\n{days}',
         "[source.columns]",
-        *(f'{ours} = "{theirs}"' for theirs, ours in names.items()),
+        *(f'{ours} = "{theirs}"' for theirs, ours in (names | ends).items()),
         *(['[places]\npath = "places.csv"', "[coarsen]\ntime_minutes = 1440"] if privacy.is_world else []),
         f'[privacy]\nunit = "{privacy.unit}"\nneighbours = "{privacy.neighbours}"\nmechanism = "{privacy.mechanism}"',
         *(f"{key} = {each}" for key, each in privacy.model_dump(include=set(BOUNDS), exclude_none=True).items()),
@@ -137,7 +146,8 @@ def _audit_plan(plan: Plan, folder: Path) -> Plan:
     ]
     place, twin = names["place"], names["twin"]
     most = max(table.most_per_cell for table in plan.table)
-    for name, columns, epsilon in zip(TABLES, ([place], [place, twin]), (min(shares), max(shares)), strict=True):
+    tables = [("wide", [place], min(shares)), ("narrow", [place, twin], max(shares))]
+    for name, columns, epsilon in tables + [("pairs", [place, end], max(shares)) for end in ends.values()]:
         lines.append(f'[[table]]\nname = "{name}"\ncolumns = {columns}\nepsilon = "{epsilon}"')
         lines.append('cells = "cells.csv"' if privacy.lists_cells else f'delta = "{delta}"')
         lines.extend([f"trips_per_cell = {most}"] if most > 1 else [])
@@ -146,7 +156,7 @@ def _audit_plan(plan: Plan, folder: Path) -> Plan:
 
 class _Attack:
     def __init__(self, plan: Plan, folder: Path, trials: int, progress: Reporter) -> None:
-        self._folder, self._progress = folder, progress
+        self._plan, self._folder, self._progress = plan, folder, progress
         self._audited = _audit_plan(plan, folder)
         self._expected = {table.name: self._closed_form(table) for table in self._audited.table}
         busy = max(expected.smallest for expected in self._expected.values()) + 2
@@ -198,13 +208,18 @@ class _Attack:
         yield _yes("rows are sorted by key", unsorted)
         yield from self._nothing_invented(city, rows)
         with self._progress.stage(Stage.RELEASING_AGAIN):
-            again = _by_group(city, self._released(city, "again"))
-        yield _yes(
-            "two releases of the same trips differ",
-            [name for name in TABLES if np.array_equal(first[name]["busy"], again[name]["busy"])],
-        )
+            yield self._released_twice()
         if self._audited.privacy.by_card:
             yield from self._bounds()
+        if self._audited.privacy.is_world:
+            yield self._estimates()
+
+    def _released_twice(self) -> AuditResult:
+        """Noise that is drawn again is other noise. A few cells are enough: if it is not, it is the same in all."""
+        city = City(self._counts, TWICE, heavy=False)
+        first, again = (_by_group(city, self._released(city, name)) for name in ("once", "again"))
+        alike = [name for name in TABLES if np.array_equal(first[name]["busy"], again[name]["busy"])]
+        return _yes("two releases of the same trips differ", alike)
 
     def _sensitivity(self) -> Iterator[AuditResult]:
         """One unit more, in exact counts: how many cells of a table change, and by how much.
@@ -304,6 +319,27 @@ class _Attack:
         busy = {"busy": self._counts["busy"] + (self._per_cell > 1)}  # cards that ride twice may count twice
         for name, expected in self._expected.items():
             yield from _conformance(name, expected, busy, seen[name], "cards with many trips, ")
+
+    def _estimates(self) -> AuditResult:
+        """Estimates and synthetic trips, made again from the published measurements: no exact count is in them.
+
+        Trips have another end here, and there are many: so there are estimates of pairs of places, and of whole trips.
+        """
+        city = City({group: MANY * count for group, count in self._counts.items()}, FEW, heavy=False)
+        trips = city.trips()
+        ends = (trips.column("place").cast(pa.int64()).to_numpy() + len(PARTS)) % len(city.places)  # of the same part
+        trips = self._with_clocks(trips).append_column(TO, pa.array(ends).cast(pa.string()))
+        pq.write_table(trips, self._folder / "trips.parquet")
+        self._list(city.cells())
+        dated = _audit_plan(self._plan, self._folder, dated=True)
+        with self._progress.stage(Stage.RELEASING_AGAIN):
+            try:
+                folder = release.release(dated, self._folder / "estimated", in_ledger=False)
+            except ValueError:  # measurements without all cells of the public lists
+                return _yes("estimates follow from the measurements alone", ["no estimates"])
+            lacking = [] if folder.manifest.versions.estimates else ["no estimates"]
+            found = [*lacking, *(each.place for each in verify_folder(folder.path).findings)]
+        return _yes("estimates follow from the measurements alone", found)
 
     def _released(self, city: City, name: str) -> dict[str, pa.Table]:
         """The published tables, every column of them as text."""

@@ -10,7 +10,7 @@ from itertools import groupby
 from math import log2, log10
 from pathlib import Path
 
-from tapveil.internal import svg as draw
+from tapveil.base import svg as draw
 from tapveil.internal.comparison.compare import ALL, EPSILONS, LISTED, MECHANISMS, SEVERAL, Comparison, Point
 from tapveil.internal.comparison.forecast import Worth
 from tapveil.internal.comparison.screen import cautions, refusals

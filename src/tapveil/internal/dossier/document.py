@@ -1,36 +1,53 @@
-"""The whole document: seven parts from templates, as HTML that has no script and loads nothing, or as Markdown."""
+"""The whole document: seven parts from templates, which make one text; every format is made from that."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from html import escape
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
 from tapveil._version import __version__
+from tapveil.base.svg import printable
 from tapveil.internal import explain
-from tapveil.internal.dossier import markup
-from tapveil.internal.dossier.case import Case
-from tapveil.internal.dossier.figures import BELIEFS, Figure, detail, figures, people_of_account
+from tapveil.internal.dossier import docx, markup, page
+from tapveil.internal.dossier.case import Case, Intruder, Tried
+from tapveil.internal.dossier.figures import BELIEFS, SIZES, figures, people_of_account, together
 from tapveil.internal.dossier.hazards import MET, NOTE, YOURS, hazards, states
-from tapveil.internal.dossier.markup import Source, fact_mark, figure_mark
-from tapveil.internal.dossier.questions import Kept, asked, catalogue
-from tapveil.internal.svg import ON_PAPER
+from tapveil.internal.dossier.markup import Figure, Source, fact_mark, figure_mark
+from tapveil.internal.dossier.questions import Kept, asked, catalogue, compared, facts
+from tapveil.internal.intruder.result import ATTACKS
+from tapveil.internal.intruder.words import KNOWS, STRENGTH
 from tapveil.ledger import words as ledger_words
 from tapveil.ledger.accounts import Account
-from tapveil.ledger.entry import Accepted, Budget, Delivered, Published, Scheduled, Spend, Start, Withdrawn
+from tapveil.ledger.approval import Approval, fingerprint
+from tapveil.ledger.entry import (
+    Accepted,
+    Approved,
+    Budget,
+    Delivered,
+    Officers,
+    Published,
+    Scheduled,
+    Spend,
+    Start,
+    Withdrawn,
+)
+from tapveil.privacy.attacker import Attacker
 from tapveil.privacy.rational import decimal_text
+from tapveil.privacy.units import Neighbours
+from tapveil.published.describe.frequencies import Panel
 from tapveil.published.describe.wording import COUNTED, LOOKED, UNIT_NAMES, WORDING, change, loss_in_words, wording
 
 PARTS = ("cover", "promise", "nist", "law", "rest")
 """Each is a template."""
+WHICH: dict[Neighbours, str] = {"add-remove": "Whether it was there", "replace": "Which it was"}
+"""What somebody wonders."""
+SOURCES = {"ledger": "ledger", "account": "ledger", "intruder": "intruder test", "audit": "audit"}
+"""What a dossier may be given, by the first words of its figures."""
 CLASSES: dict[str, str] = {MET: "met", NOTE: "note", YOURS: "yours"}
 
 
@@ -56,11 +73,11 @@ class Dossier:
     @cached_property
     def figures(self) -> dict[str, Figure]:
         """Every figure that it may show."""
-        found, open_questions = figures(self.case), [key for key in self.asked if key not in self.kept.answers]
+        found = figures(self.case)
         state = list(states(self.case).values())
         counted = {
             "questions.asked": len(self.asked),
-            "questions.open": len(open_questions),
+            "questions.open": len(self.open),
             "nist.met": state.count(MET),
             "nist.note": state.count(NOTE),
             "nist.yours": state.count(YOURS),
@@ -73,38 +90,72 @@ class Dossier:
         return asked(self.case)
 
     @property
+    def open(self) -> list[str]:
+        """What nobody answered yet."""
+        return [key for key in self.asked if key not in self.kept.answers]
+
+    @property
     def changes(self) -> list[str]:
-        """The figures that are other ones than in the dossier before."""
-        before = self.kept.last_figures
+        """The figures that are other ones than in the dossier before, or new; but those of a source that is new."""
+        before, now = self.kept.last_figures, compared(self.figures)
+        others = {key for key in {**before, **now} if before.get(key) != now.get(key)} if before else set()
+        whole = {each for sources in self.changed_sources for each in sources}
         return [
             key
-            for key, text in before.items()
-            if not key.startswith("questions.") and (key not in self.figures or self.figures[key].text != text)
+            for key in {**before, **now}
+            if key in others and not key.startswith("questions.") and _source(key) not in whole
         ]
+
+    @property
+    def changed_sources(self) -> tuple[list[str], list[str]]:
+        """What this dossier was given and the one before was not, and the other way round."""
+        before, now = ({_source(key) for key in each} for each in (self.kept.last_figures, self.figures))
+        given = dict.fromkeys(SOURCES.values()) if self.kept.last_figures else ()
+        return [e for e in given if e in now - before], [e for e in given if e in before - now]
+
+    @property
+    def changed_questions(self) -> tuple[list[str], list[str]]:
+        """What was open in the dossier before and is not any more, and what is open now and was not."""
+        before, now = self.kept.last_open, self.open
+        if before is None:
+            return [], []
+        return [each for each in before if each not in now], [each for each in now if each not in before]
+
+    @property
+    def changed_facts(self) -> list[tuple[str, str, str]]:
+        """What is another one than in the dossier before and no figure: what it is, how it was, and how it is."""
+        before, now = self.kept.last_facts, facts(self.case)
+        both = {**before, **now} if before else {}
+        return [(key, before.get(key, "–"), now.get(key, "–")) for key in both if before.get(key) != now.get(key)]
 
     @property
     def html(self) -> str:
         """One page, which a browser shows and prints, and nothing else."""
+        unit = self.case.manifest.unit
         pictures: dict[str, str] = {
-            neighbours: explain.picture(found, self.case.manifest.unit, f"A {found.verdict} promise", ON_PAPER)
-            for neighbours, found in self.case.attackers.items()
+            neighbours: explain.picture(found, unit, _title(found)) for neighbours, found in self.case.attackers.items()
         }
-        style = _resource("style.css")
-        digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-        policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-        title = escape(f"Privacy dossier: {self.case.manifest.title}")
-        return (
-            '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{title}</title>\n<style>{style}</style></head>\n<body><main>\n"
-            f"{markup.to_html(self._source, self.figures, pictures, CLASSES)}\n</main></body></html>\n"
-        )
+        return page.to_html(self._source, self._title, self.figures, pictures, CLASSES)
+
+    @property
+    def pictures(self) -> Mapping[str, tuple[str, tuple[Panel, ...]]]:
+        """What is drawn, by the name of the picture, each with its title."""
+        unit, attackers = self.case.manifest.unit, self.case.attackers
+        return {which: (_title(found), explain.panels(found, unit)) for which, found in attackers.items()}
+
+    @property
+    def docx(self) -> bytes:
+        """The same for word processors."""
+        return docx.to_docx(self._source, self._title, self.case.on, self.figures, self.pictures, CLASSES)
 
     @property
     def markdown(self) -> str:
-        """The same for any reader of Markdown; the pictures are said in words."""
-        return markup.to_markdown(self._source, self.figures)
+        """The same for any reader of Markdown; its pictures are made of text."""
+        return markup.to_markdown(self._source, self.figures, self.pictures)
+
+    @property
+    def _title(self) -> str:
+        return printable(f"Privacy dossier: {self.case.manifest.title}")
 
     @cached_property
     def _source(self) -> str:
@@ -114,10 +165,13 @@ class Dossier:
         """A figure, and of what it is the number."""
         return Source(f"{figure_mark(key)} {_plural(noun, self.figures[key].value)}")
 
+    def _people(self, account: Account) -> list[str]:
+        """The rows of a person in an account, by the names of their figures; a year is in part 1, if it has one."""
+        return [key for key in people_of_account(account) if not (self.case.people and key.startswith("year."))]
+
     @property
     def _known(self) -> Mapping[str, Any]:
         case, manifest = self.case, self.case.manifest
-        by_mode = detail(case)
         noise = dict.fromkeys(wording(WORDING).noise[table.noise] for table in manifest.tables)
         return {
             **{"manifest": manifest, "folder": case.folder, "key": case.key, "checksums": case.checksums},
@@ -127,33 +181,71 @@ class Dossier:
                 "ledger": case.entries is not None,
                 "confidential": case.entries is not None,
             },
-            **{"accounts": case.accounts, "ledger_people": _people, "ledger_rows": list(_rows(case))},
-            **{"audit": case.audit, "audit_broken": any(each.broken for each in case.audit or ())},
-            **{"intruder": case.intruder, "hazards": hazards(), "states": states(case), "asked": self.asked},
-            **{"catalogue": catalogue(), "answers": self.kept.answers, "answers_file": self.answers_file},
+            **{"recorded": case.is_recorded, "accounts_with": case.accounts_with},
+            **{"accounts": case.accounts, "ledger_people": self._people, "ledger_rows": list(_rows(case))},
+            **{"audit": case.audit, "attacks": _attacks(case.intruder)},
+            **{
+                "intruder": case.intruder,
+                "strength": STRENGTH,
+                "hazards": hazards(),
+                "states": states(case),
+                "asked": self.asked,
+            },
+            **{
+                "catalogue": {key: Source(each) for key, each in catalogue().items()},
+                "answers": self.kept.answers,
+                "answers_file": self.answers_file,
+            },
+            **{"changed_facts": self.changed_facts},
+            **{"changed_sources": self.changed_sources, "changed_questions": self.changed_questions},
             **{"changes": self.changes, "last_on": self.kept.last_on, "label": _label, "software": __version__},
+            **{"neighbours": case.neighbours, "guarantees": case.guarantees, "loss": case.loss, "meant": case.meant},
+            **{"gaussian": case.gaussian, "whole_cards": case.whole_cards, "together": together(case)},
+            **{
+                "person_epsilon": "replaced" if manifest.totals else "epsilon",
+                "made_from": f"published counts{' and public totals' if manifest.totals else ''}",
+            },
             **{"unit": UNIT_NAMES[manifest.unit], "counted": COUNTED[manifest.unit], "noise": list(noise)},
-            **{"looked": LOOKED[manifest.looked_at_trips], "NOT_A_PROMISE": explain.NOT_A_PROMISE},
-            **{"change": lambda neighbours: change(manifest.unit, neighbours)},
+            **{"looked": LOOKED[manifest.looked_at_trips], "worth": _worth(case)},
+            **{"which": WHICH, "change": lambda neighbours: change(manifest.unit, neighbours)},
             **{"change_of": lambda budget: change(budget.unit, budget.neighbours)},
             **{"case_of": lambda neighbours: explain.headings(case.attackers[neighbours], manifest.unit)},
-            **{"verdicts": {word: wording(WORDING).say(f"verdict.{word}") for word in _VERDICTS}},
             **{"people": case.people, "beliefs": [decimal_text(100 * each, 3) for each in BELIEFS]},
-            **{"detail": by_mode, "modes": sorted({mode for _, mode in by_mode})},
+            **{"areas_listed": bool(manifest.places or manifest.is_world)},
+            **{"approval": case.approval, "officers": list(map(fingerprint, case.officers))},
+            **{"breakdowns": case.detail, "index": case.index, "sizes": list(map(str, SIZES))},
             "columns_read": case.plan and ", ".join(dict.fromkeys(case.plan.columns.named.values())),
         }
 
 
-_VERDICTS = ("strong", "moderate", "weak", "none")
+def _title(found: Attacker) -> str:
+    """Of a picture."""
+    return f"{WHICH[found.neighbours]}: a {found.verdict} promise"
+
+
+def _source(key: str) -> str | None:
+    """What a figure is known from, where that is given or not."""
+    return SOURCES.get(key.partition(".")[0])
 
 
 def _label(key: str) -> str:
     return key.replace(".", ", ").replace("_", " ")
 
 
-def _people(account: Account) -> list[str]:
-    """The rows of a person in an account, by the names of their figures."""
-    return list(people_of_account(account))
+def _worth(case: Case) -> str:
+    """Where a reader finds what a smaller unit means for a person."""
+    if case.people:
+        return "Part 1 states what that is worth for a person."
+    stated = "Part 1 states what that is worth for a card with several trips; " if case.whole_cards else ""
+    said = f"{stated}nothing is stated for a person, because no days are named."
+    return said[0].upper() + said[1:]
+
+
+def _attacks(found: Intruder | None) -> list[tuple[str, str, list[tuple[str, Tried]]]]:
+    """Each attack, what the intruder knows, and the ways to publish by the names of their figures."""
+    numbered = [(f"intruder.{number}", each) for number, each in enumerate(found.results if found else ())]
+    by_attack = {attack: [pair for pair in numbered if pair[1].attack == attack] for attack in ATTACKS}
+    return [(attack, KNOWS[attack], tried) for attack, tried in by_attack.items() if tried]
 
 
 def _plural(noun: str, number: object) -> str:
@@ -183,15 +275,26 @@ def _rows(case: Case) -> Iterator[Row]:
                 yield Row(on, f"delivered {entry.id[:8]}", entry.address)
             case Withdrawn():
                 yield Row(on, f"withdrew {entry.id[:8]}", "", "", f"{entry.by}: {entry.reason}")
+            case Officers():
+                whose, why = " or ".join(map(fingerprint, entry.keys)), f"{entry.by}: {entry.reason}"
+                which = "approval required" if entry.keys else "approval no longer required"
+                yield Row(on, which, whose, "", why if entry.reason else "")
+            case Approved():
+                stated = Approval(entry.statement, entry.signature).statement
+                said = f"{stated.by or 'the officer'}: {stated.comment}" if stated.comment else stated.by or ""
+                yield Row(on, f"approval {stated.id[:8]}", f"until {stated.until}", "", said)
             case Start():
                 yield Row(on, f"start of the ledger {entry.ledger[:8]}")
             case Published():
                 continue
 
 
-def written(dossier: Dossier, path: Path) -> str:
-    """The text for a file, by its ending."""
-    return dossier.markdown if path.suffix == ".md" else dossier.html
+FORMATS: Mapping[str, Callable[[Dossier], bytes]] = {
+    ".html": lambda dossier: dossier.html.encode(),
+    ".md": lambda dossier: dossier.markdown.encode(),
+    ".docx": lambda dossier: dossier.docx,
+}
+"""The contents of a file, by the ending of its name."""
 
 
 @lru_cache

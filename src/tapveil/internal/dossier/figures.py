@@ -6,43 +6,38 @@ rounded from. `tests/unit/internal/dossier/test_figures.py` computes every one o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR
+from collections.abc import Iterator, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor, nextafter
 
-from tapveil.base.vocabulary import COUNT
-from tapveil.internal.dossier.case import Case
+from tapveil.internal.dossier.case import Case, Tried
+from tapveil.internal.dossier.markup import Figure
 from tapveil.ledger.accounts import Account
 from tapveil.ledger.entry import Spend
 from tapveil.ledger.people import so_far
-from tapveil.privacy.loss import accounted_delta
+from tapveil.privacy.loss import Loss, accounted_delta
 from tapveil.privacy.meaning import RIGHT_AT_MOST
-from tapveil.privacy.person import Person
+from tapveil.privacy.person import WORTHLESS, Person
 from tapveil.privacy.rational import decimal_text, exp_above, power_below
 from tapveil.published.describe.wording import rounded_up
 from tapveil.published.manifest import TableClaim
 
 BELIEFS = (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 2))
 """What somebody believed before."""
-Value = Fraction | float | int | str
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A number as it is shown, and what it was rounded from."""
-
-    text: str
-    value: Value
-
+TOGETHER = (2, 5, 10, 20)
+"""Units of one person in one cell."""
+SIZES = (10, 100, 1_000, 10_000)
+"""True counts of a cell."""
+LIKELY = Fraction(1, 100)
+"""Below this, a cell is as good as never published, and has no interval."""
 
 Named = Iterator[tuple[str, Figure]]
 
 
 def figures(case: Case) -> dict[str, Figure]:
     """Every figure of a dossier, by its name."""
-    made = (_promise, _frequencies, _people, _tables, _singling_out, _beliefs, _ledger, _detail, _tests)
+    made = (_promise, _frequencies, _people, _tables, _singling_out, _beliefs, _ledger, _sizes, _detail, _tests)
     return dict(pair for part in made for pair in part(case))
 
 
@@ -66,12 +61,12 @@ def _of_100(name: str, pair: tuple[str, str] | None) -> Named:
 
 def _promise(case: Case) -> Named:
     manifest, tables = case.manifest, list(case.mechanisms.values())
-    for each in manifest.guarantees:
+    for each in case.guarantees:
         name, exposure = f"promise.{each.neighbours}", case.exposure(each.neighbours)
         yield f"{name}.epsilon", _up(each.exact.epsilon)
         yield f"{name}.delta", _up(each.exact.delta)
         yield f"{name}.accounted", _up(accounted_delta(tables, each.exact.epsilon, exposure))
-    if part := manifest.gaussian:
+    if part := case.gaussian:
         yield "gaussian.rho", _up(Fraction(str(part.rho)))
         yield "gaussian.mu", _up(Fraction(str(part.mu)))
         yield "gaussian.delta_singletons", _up(Fraction(str(part.delta_singletons)))
@@ -82,6 +77,7 @@ def _promise(case: Case) -> Named:
     yield "total.count", _number(len(manifest.totals or ()))
     for word, most in RIGHT_AT_MOST.items():
         yield f"verdict.{word}", _number(int(100 * most))
+    yield "verdict.none", Figure(decimal_text(100 * Fraction(str(WORTHLESS)), 6), str(WORTHLESS))
     if "time" in manifest.columns.values():
         yield "bins.minutes", _number(manifest.time_minutes)
     if manifest.days:
@@ -92,6 +88,7 @@ def _frequencies(case: Case) -> Named:
     for neighbours, found in case.attackers.items():
         yield from _of_100(f"of_100.{neighbours}.promised", found.promised.of_100)
         yield from _of_100(f"of_100.{neighbours}.computed", found.of_100)
+        yield f"right.{neighbours}", _up(Fraction(min(1.0, nextafter(found.promised.right, 2))) * 100)
 
 
 def _people(case: Case) -> Named:
@@ -103,8 +100,8 @@ def _people(case: Case) -> Named:
         yield f"{name}.epsilon", _up(each.epsilon if each.epsilon is None else Fraction(str(each.epsilon)))
         yield f"{name}.replaced", _up(None if each.epsilon_replace is None else Fraction(str(each.epsilon_replace)))
         yield f"{name}.delta", _up(Fraction(str(each.delta)))
-        yield from _of_100(name, each.believed)
-    for card in case.manifest.whole_cards or ():
+        yield from _of_100(name, case.meant(each).of_100)
+    for card in case.whole_cards:
         yield f"card.{card.trips}.trips", _number(card.trips)
         yield f"card.{card.trips}.epsilon", _up(Fraction(str(card.epsilon)))
         yield f"card.{card.trips}.delta", _up(Fraction(str(card.delta)))
@@ -129,19 +126,39 @@ def half_published(case: Case, table: TableClaim) -> int:
 
 def _singling_out(case: Case) -> Named:
     """P(a cell appears that somebody is alone in): of one cell, and of all that a unit can be in."""
-    alone = [each.publish_probability(1) for each in case.mechanisms.values() if not each.visits_empty_cells]
+    alone = [each for each in case.mechanisms.values() if not each.visits_empty_cells]
     absent, cells = Fraction(1), case.manifest.bounds.cells_per_table
-    for chance in alone:
-        absent *= power_below(1 - chance, cells)
-    yield "alone.cell", _up(max(alone, default=Fraction(0)))
+    for each in alone:
+        absent *= power_below(1 - each.publish_probability(1), cells)
+    yield "alone.cell", _up(max((each.publish_probability(1) for each in alone), default=Fraction(0)))
     yield "alone.unit", _up(1 - absent if alone else Fraction(0))
+    for number in together(case):
+        yield f"together.{number}", _number(number)
+        shown = max(case.mechanisms[table.name].publish_probability(number) for table in shared(case))
+        yield f"together.{number}.published", Figure(_percent(shown), shown)
 
 
-def believed(before: Fraction, epsilon: Fraction) -> Fraction:
-    """A belief after the release, at most: its odds grow by e^ε."""
-    if epsilon > 60:
+def shared(case: Case) -> Sequence[TableClaim]:
+    """The tables of which a cell can count several units of one person: a card is one, and its day where cells have."""
+    manifest = case.manifest
+    if manifest.unit == "trip":
+        return manifest.tables
+    undated = [each for each in manifest.tables if "date" not in {manifest.columns[key] for key in manifest.keys(each)}]
+    return undated if manifest.unit == "card-day" else []
+
+
+def together(case: Case) -> tuple[int, ...]:
+    """Of how many units of one person in a cell it is said how likely that is published: where cells can be missing."""
+    if case.manifest.is_world or not shared(case):
+        return ()
+    return (0, 1, *TOGETHER) if case.manifest.from_a_list else TOGETHER
+
+
+def believed(before: Fraction, loss: Loss) -> Fraction:
+    """A belief after the release, at most: its odds grow by e^ε; with a δ by 2e^ε, except with probability 2δ (§22)."""
+    if loss.epsilon > 60:
         return Fraction(1)
-    odds = exp_above(epsilon) * before / (1 - before)
+    odds = exp_above(loss.epsilon) * before / (1 - before) * (2 if loss.delta else 1)
     return odds / (1 + odds)
 
 
@@ -149,9 +166,11 @@ def _beliefs(case: Case) -> Named:
     for before in BELIEFS:
         name = f"belief.{decimal_text(100 * before, 3)}"
         yield f"{name}.before", Figure(f"{decimal_text(100 * before, 3)} %", before)
-        for each in case.manifest.guarantees:
-            after = believed(before, each.exact.epsilon)
+        for each in case.guarantees:
+            after = believed(before, each.exact.loss)
             yield f"{name}.{each.neighbours}", Figure(_percent(after), after)
+    for each in case.guarantees:
+        yield f"belief.beyond.{each.neighbours}", _up(2 * each.exact.delta)
 
 
 def _percent(share: Fraction) -> str:
@@ -171,16 +190,26 @@ def _ledger(case: Case) -> Named:
     yield "ledger.unfinished", _number(len(case.unfinished))
     for number, account in enumerate(case.accounts):
         yield from _account(f"account.{number}", account)
+    for number, account in case.accounts_with.items():
+        yield f"account.{number}.with", _spent(account)
+        yield f"account.{number}.left_then", _left(account)
+
+
+def _spent(account: Account) -> Figure:
+    spent = account.epsilon
+    return Figure("no bound", "none") if spent is None else Figure(decimal_text(spent, 5, ROUND_CEILING), spent)
+
+
+def _left(account: Account) -> Figure:
+    return Figure(decimal_text(account.left, 5, ROUND_FLOOR), account.left)
 
 
 def _account(name: str, account: Account) -> Named:
     yield f"{name}.budget.epsilon", _up(account.budget.epsilon)
     yield f"{name}.budget.delta", _up(account.budget.delta)
     yield f"{name}.releases", _number(len(account.spends))
-    spent, left = account.epsilon, account.left
-    shown = "no bound" if spent is None else decimal_text(spent, 5, ROUND_CEILING)
-    yield f"{name}.spent", Figure(shown, "none" if spent is None else spent)
-    yield f"{name}.left", Figure(decimal_text(left, 5, ROUND_FLOOR), left)
+    yield f"{name}.spent", _spent(account)
+    yield f"{name}.left", _left(account)
     for which, person in people_of_account(account).items():
         yield from _person(f"{name}.{which}", person)
 
@@ -188,8 +217,6 @@ def _account(name: str, account: Account) -> Named:
 def people_of_account(account: Account) -> dict[str, Person]:
     """People of all releases so far, and of the newest carried on for a year, by names such as `year.10`."""
     found = so_far(account)
-    if not isinstance(found, list):
-        return {}
     half = len(found) // 2
     when = [*["so_far"] * half, *["year"] * half]
     return {f"{which}.{person.trips_a_week}": person for which, person in zip(when, found, strict=True)}
@@ -206,41 +233,83 @@ def _person(name: str, person: Person) -> Named:
 # --- who loses detail -------------------------------------------------------------------------------------------------
 
 
-def detail(case: Case) -> Mapping[tuple[str, str], tuple[int, int]]:
-    """Of each table and mode of a folder: its published cells, and what they count together. Public numbers."""
-    folder = case.folder
-    if folder is None or case.manifest.is_world or "mode" not in case.manifest.partition:
-        return {}
-    found: dict[tuple[str, str], tuple[int, int]] = {}
-    for name in folder.tables:
-        columns = folder.table(name).cells
-        for mode, count in zip(columns["mode"].tolist(), columns[COUNT].tolist(), strict=True):
-            cells, counted = found.get((name, mode), (0, 0))
-            found[name, mode] = cells + 1, counted + int(count)
-    return found
+def _sizes(case: Case) -> Named:
+    """What noise and threshold do to a cell, by its true count."""
+    for size in SIZES:
+        yield f"size.{size}", _number(size)
+        for table in case.manifest.tables:
+            name, mechanism = f"size.{table.name}.{size}", case.mechanisms[table.name]
+            if not case.manifest.is_world:
+                chance = mechanism.publish_probability(size)
+                yield f"{name}.published", Figure(_at_least(chance), float(chance))
+                if chance < LIKELY:
+                    continue
+            yield f"{name}.error", _error(Fraction(table.error_95, size))
+
+
+def _at_least(chance: Fraction) -> str:
+    """In whole per cent, rounded down."""
+    return f"{floor(100 * chance)} %" if chance >= LIKELY else "under 1 %"
+
+
+def _error(share: Fraction | None) -> Figure:
+    if share is None:
+        return Figure("more than the count", "none")
+    percent = f"{ceil(100 * share):,}" if share >= 1 else decimal_text(100 * share, 2, ROUND_CEILING)
+    return Figure(f"{percent} %", share)
 
 
 def _detail(case: Case) -> Named:
-    by_mode = detail(case)
-    modes = sorted({mode for _, mode in by_mode})
-    for table in case.manifest.tables if by_mode else ():
-        for place, mode in enumerate(modes):
-            cells, counted = by_mode.get((table.name, mode), (0, 0))
-            most = max((by_mode.get((each.name, mode), (0, 0))[1] for each in case.manifest.tables), default=0)
-            share = Fraction(counted, most) if most > 0 else Fraction(0)
-            yield f"detail.{table.name}.{place}.cells", _number(cells)
-            yield f"detail.{table.name}.{place}.share", Figure(f"{float(100 * share):.0f} %", share)
+    for each in case.detail:
+        for number, group in enumerate(each.groups):
+            name = f"lost.{each.by}.{number}"
+            yield f"{name}.cells", _number(group.cells)
+            yield f"{name}.clear", _number(group.clear)
+            yield f"{name}.share", _rounded(group.share)
+            yield f"{name}.error", _error(group.error) if group.cells else Figure("nothing published", "none")
+            yield f"{name}.places", _number(group.places)
+            yield f"{name}.shown", _number(group.shown)
+            for end, value in zip(("low", "high"), group.values or (), strict=False):
+                yield f"{name}.{end}", Figure(decimal_text(value, 6), value)
+    if case.index and case.folder:
+        yield "index.unlisted", _number(len(case.places - set(case.index.values)))
+        yield "index.elsewhere", _number(len(set(case.index.values) - case.places))
+
+
+def _rounded(share: Fraction | None) -> Figure:
+    return Figure("not known", "none") if share is None else Figure(f"{round(100 * share)} %", share)
 
 
 # --- tests that were run ----------------------------------------------------------------------------------------------
 
 
 def _tests(case: Case) -> Named:
-    if case.audit is not None:
-        yield "audit.checks", _number(len(case.audit))
-        yield "audit.broken", _number(sum(each.broken for each in case.audit))
-    for number, tried in enumerate(case.intruder or ()):
-        shares = {"success": tried.success, "low": tried.low, "high": tried.high, "bound": tried.bound}
-        for key, share in shares.items():
-            yield f"intruder.{number}.{key}", Figure("none" if share is None else f"{100 * share:.1f} %", str(share))
-        yield f"intruder.{number}.trials", _number(tried.trials)
+    if case.audit:
+        yield "audit.checks", _number(len(case.audit.results))
+        yield "audit.broken", _number(case.audit.broken)
+        yield "audit.trials", _number(case.audit.trials)
+    if case.intruder:
+        yield "intruder.trips", _number(case.intruder.trips)
+        yield "intruder.people", _number(case.intruder.people)
+    for number, tried in enumerate(case.intruder.results if case.intruder else ()):
+        name = f"intruder.{number}"
+        yield f"{name}.success", _share(tried.success)
+        yield f"{name}.low", _share(tried.low, ROUND_FLOOR)
+        yield f"{name}.high", _share(tried.high, ROUND_CEILING)
+        yield f"{name}.baseline", _share(tried.baseline)
+        yield f"{name}.bound", _bound(tried)
+        yield f"{name}.trials", _number(tried.trials)
+
+
+def _share(share: float, rounding: str = ROUND_HALF_EVEN) -> Figure:
+    """In tenths of a per cent; a small one in two digits."""
+    percent = 100 * Decimal(str(share))
+    tenths = percent.quantize(Decimal("0.1"), rounding)
+    small = 0 < percent < 1 and rounding == ROUND_HALF_EVEN
+    return Figure(f"{decimal_text(Fraction(percent), 2) if small else tenths} %", str(share))
+
+
+def _bound(tried: Tried) -> Figure:
+    if tried.bound is None:
+        return Figure("no promise", "none")
+    return Figure("no bound", "1") if tried.bound >= 1 else _share(tried.bound, ROUND_CEILING)

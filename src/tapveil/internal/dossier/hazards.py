@@ -15,6 +15,8 @@ State = Literal["met", "met with a note", "yours to answer"]
 MET: State = "met"
 NOTE: State = "met with a note"
 YOURS: State = "yours to answer"
+STRONG = 1
+"""What NIST calls a strong guarantee has an ε of at most this."""
 
 
 @dataclass(frozen=True)
@@ -47,26 +49,27 @@ def hazards() -> tuple[Hazard, ...]:
 
 def states(case: Case) -> dict[str, State]:
     """By the number of the hazard. Where people must decide, it is theirs, whatever the program does."""
-    manifest, attackers = case.manifest, case.attackers
-    strong = attackers[manifest.neighbours].verdict == "strong"
+    manifest = case.manifest
+    strong, together = case.loss.epsilon <= STRONG, case.together
+    of_people = manifest.unit == "card" and together is not None and together <= STRONG
     by_list = manifest.is_world or manifest.from_a_list
     unseen = manifest.looked_at_trips is False
     return {
-        "1": MET if strong else YOURS,
-        "2": MET if manifest.gaussian or not manifest.exact.delta else NOTE,
+        "1": (MET if of_people else NOTE) if strong else YOURS,
+        "2": MET if manifest.is_world or not case.loss.delta else NOTE,
         "3": YOURS,
         "4": {"trip": YOURS, "card-day": YOURS, "card": NOTE}[manifest.unit],
         "5": MET,
         "6": MET,
         "7": YOURS,
-        "8": NOTE if case.audit and not any(each.broken for each in case.audit) else YOURS,
+        "8": NOTE if case.audit and not case.audit.broken else YOURS,
         "9": YOURS,
         "10": MET,
-        "11": MET if manifest.is_world else NOTE,
+        "11": MET if manifest.is_world and not manifest.by_card else NOTE,
         "12": YOURS if manifest.by_card else MET,
         "13": (MET if by_list else NOTE) if unseen else YOURS,
         "14": MET,
-        "15": MET,
+        "15": MET if case.entries is not None else NOTE,
         "16": YOURS,
         "17": NOTE,
         "18": YOURS,

@@ -15,14 +15,21 @@ import tomlkit
 from tapveil.base.atomic import OWNER_READS, write_new, write_whole
 from tapveil.base.errors import UsageError
 from tapveil.internal.dossier.case import Case
-from tapveil.internal.dossier.figures import Figure
 from tapveil.internal.dossier.hazards import YOURS, hazards, states
+from tapveil.internal.dossier.markup import Figure
+from tapveil.published.describe.wording import LOOKED, UNIT_NAMES
+from tapveil.published.manifest import Manifest
 
 HEAD = """\
 # Answers for the dossier: write `answer`, `by` and `on`. The next dossier takes them over. [last] is the program's.
 """
 ALWAYS = ("names", "withdrawal", "monitoring", "legal_basis")
 """What is asked of every release."""
+ENDING = ".dossier.toml"
+PLAN = "Plan"
+"""The fact that says which plan a dossier is of."""
+NOT_COMPARED = ("was.", "lost.", "index.")
+"""Figures that the next dossier does not compare: its own of before, and what is published by mode, hour and area."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,9 @@ class Kept:
     answers: Mapping[str, Answer] = field(default_factory=dict)
     last_on: str | None = None
     last_figures: Mapping[str, str] = field(default_factory=dict)
+    last_facts: Mapping[str, str] = field(default_factory=dict)
+    last_open: tuple[str, ...] | None = None
+    """The questions that were open; None where the dossier before did not say."""
 
 
 @cache
@@ -62,10 +72,46 @@ def asked(case: Case) -> list[str]:
     return [key for key in catalogue() if key in found]
 
 
-def beside(path: Path) -> Path:
-    """Where the answers for a plan or folder are kept: next to it, never in it."""
+def facts(case: Case) -> dict[str, str]:
+    """What the next dossier compares besides figures, in words."""
+    manifest = case.manifest
+    covers, noise = manifest.covers, dict.fromkeys(table.noise for table in manifest.tables)
+    known = {
+        PLAN: manifest.plan_sha256,
+        "Release": manifest.release_id if case.folder else "",
+        "Protected": UNIT_NAMES[manifest.unit],
+        "Notion of neighbours": case.neighbours,
+        "Noise": ", ".join(noise),
+        "Days": f"{covers.first_day} to {covers.last_day}" if covers.first_day else "no limit",
+        "Modes": ", ".join(covers.modes or ("no limit",)),
+        "Tables": "; ".join(f"{table.name} ({table.in_words})" for table in manifest.tables),
+        "Areas": "; ".join(f"{mode}: {area}" for mode, area in manifest.areas.items()),
+        "Chosen by looking": LOOKED[manifest.looked_at_trips],
+        "Exact totals": "; ".join(total.in_words for total in manifest.totals or ()),
+    }
+    known |= {f"NIST hazard {number}": state for number, state in states(case).items()}
+    return {key: text for key, text in known.items() if text}
+
+
+def beside(path: Path, manifest: Manifest) -> Path:
+    """Where the answers for a plan or folder are kept: next to it, never in it.
+
+    Answers that were given for the plan before its release hold for the folder, if they are next to it.
+    """
     path = path.resolve()
-    return path.with_name(f"{path.stem if path.is_file() else path.name}.dossier.toml")
+    own = path.with_name(f"{path.stem if path.is_file() else path.name}{ENDING}")
+    if path.is_file() or own.exists():
+        return own
+    given = [each for each in path.parent.glob(f"*{ENDING}") if _is_of(each, manifest.plan_sha256)]
+    return given[0] if len(given) == 1 else own
+
+
+def _is_of(path: Path, plan_sha256: str) -> bool:
+    """Whether the last dossier with these answers was of this plan."""
+    try:
+        return read_kept(path).last_facts.get(PLAN) == plan_sha256
+    except UsageError:
+        return False
 
 
 def read_kept(path: Path) -> Kept:
@@ -77,16 +123,23 @@ def read_kept(path: Path) -> Kept:
         answers = {key: _answer(each) for key, each in data.get("answers", {}).items()}
         last: dict[str, Any] = data.get("last", {})
         figures = {str(key): str(text) for key, text in last.get("figures", {}).items()}
-        on = last.get("on")
+        facts = {str(key): str(text) for key, text in last.get("facts", {}).items()}
+        on, left = last.get("on"), last.get("open")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, AttributeError, KeyError, TypeError) as error:
         raise UsageError(f"{path} is not a file of answers: {error}") from None
-    return Kept({key: each for key, each in answers.items() if each.answer.strip()}, on and str(on), figures)
+    answered = {key: each for key, each in answers.items() if each.answer.strip()}
+    return Kept(answered, on and str(on), figures, facts, None if left is None else tuple(map(str, left)))
 
 
 def _answer(data: Mapping[str, object]) -> Answer:
     return Answer(str(data.get("answer", "")), str(data.get("by", "")), str(data.get("on", "")))
+
+
+def compared(figures: Mapping[str, Figure]) -> dict[str, str]:
+    """The figures that the next dossier compares."""
+    return {key: each.text for key, each in figures.items() if not key.startswith(NOT_COMPARED)}
 
 
 def write_kept(path: Path, case: Case, figures: Mapping[str, Figure]) -> None:
@@ -102,7 +155,9 @@ def write_kept(path: Path, case: Case, figures: Mapping[str, Figure]) -> None:
     last.update(
         {
             "on": case.on.isoformat(),
-            "figures": {key: each.text for key, each in figures.items() if not key.startswith("was.")},
+            "facts": facts(case),
+            "open": [key for key in asked(case) if not str(answers[key].get("answer", "")).strip()],
+            "figures": compared(figures),
         }
     )
     document["last"] = last

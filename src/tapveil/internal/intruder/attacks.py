@@ -25,10 +25,11 @@ from tapveil.demo.population import Integers, Population, without
 from tapveil.internal.intruder.best_attacker import Bound, Promise
 from tapveil.internal.intruder.hashed_rows import HashedRows
 from tapveil.internal.intruder.likelihood import Drawn, Floats
-from tapveil.internal.intruder.result import Attack, Findings, Method, Result, result
+from tapveil.internal.intruder.result import Attack, Findings, Method, Repeated, Result, result
 from tapveil.internal.intruder.tables import PAIRS, Counter, Counts
 from tapveil.internal.intruder.treatment import EXACT, MASKED, ROUNDED_COUNTS, Treatment, log_likelihood
 from tapveil.plan.model import Plan
+from tapveil.privacy.binomial import Trials
 from tapveil.privacy.mechanisms import Mechanism
 from tapveil.privacy.noise import RandomBytes
 from tapveil.privacy.rational import decimal_text
@@ -200,7 +201,7 @@ class _Game:
             yield self._of(attack, method, question, hits, 1 / 2)
         question = f"is {_THERE[self.plan.privacy.unit]} in the data?"
         options = [[me, None] for me in self._everybody]
-        yield self._planned(attack, question, UNIT, options, self._promise.unit_is_there(), random, both=True)
+        yield self._planned(attack, question, UNIT, options, self._promise.unit_is_there(), random)
 
     def _co_traveller(self, random: np.random.Generator) -> Iterator[Result]:
         """Somebody who shared one trip, and so knows it: where did the person go on another day?"""
@@ -212,7 +213,7 @@ class _Game:
             hits += right or random.integers(CHOICES) == 0
         yield self._of(attack, "hashed card ids", question, int(hits), 1 / CHOICES)
         yield from self._which_trips(attack, question, TRIP, self._everybody, random)
-        options = [self._with_others(me, self._everybody, random) for me in self._everybody]
+        options = self._groups(self._everybody, random)
         yield self._planned(attack, question, TRIP, options, self._promise.which_unit(CHOICES), random)
 
     def _differencing(self, random: np.random.Generator) -> Iterator[Result]:
@@ -231,11 +232,12 @@ class _Game:
             hits = sum(self._guess(each, random) == 0 for each in found)
             yield self._of(attack, method, question, hits, 1 / 2)
         # Who is missing decides who is there. The first publication has both: to who knows all else it says nothing.
-        yield self._planned(attack, question, UNIT, pairs, self._promise.which_unit(2), random)
+        two = self._groups(self._everybody, random, 2)
+        yield self._planned(attack, question, UNIT, two, self._promise.which_unit(2), random)
         twice = f"is {_THERE[self.plan.privacy.unit]} in the data, published twice?"
         options = [[me, None] for me in self._everybody]
         bound = self._promise.unit_is_there(times=2)
-        yield self._planned(attack, twice, UNIT, options, bound, random, both=True, times=2)
+        yield self._planned(attack, twice, UNIT, options, bound, random, times=2)
 
     def _home_and_work(self, random: np.random.Generator) -> Iterator[Result]:
         """Where a commuter lives and works, from all trips of the days; against who guesses from everybody else's."""
@@ -253,7 +255,7 @@ class _Game:
         yield from self._which_trips(attack, question, ALL, commuters, random)
         most = max(len(self._rows(ALL, self.people[me])) for me in commuters)
         bound = self._promise.which_person(CHOICES, most, len(self.here.days))
-        options = [self._with_others(me, commuters, random) for me in commuters]
+        options = self._groups(commuters, random)
         yield self._planned(attack, question, ALL, options, bound, random)
 
     # --- how they decide --------------------------------------------------------------------------------------------
@@ -268,6 +270,12 @@ class _Game:
         """The right answer first, then others."""
         others = random.choice([each for each in among if each != me], size - 1, replace=False)
         return [me, *others.tolist()]
+
+    def _groups(self, among: Sequence[int], random: np.random.Generator, size: int = CHOICES) -> list[list[int]]:
+        """People divided at random, nobody in two groups, so that what one group shows says nothing of another."""
+        mixed = random.permutation(among)[: len(among) // size * size]
+        groups: list[list[int]] = mixed.reshape(-1, size).tolist()
+        return groups
 
     def _which_trips(
         self, attack: Attack, question: str, which: str, among: Sequence[int], random: np.random.Generator
@@ -321,26 +329,24 @@ class _Game:
         bound: Bound,
         random: np.random.Generator,
         *,
-        both: bool = False,
         times: int = 1,
     ) -> Result:
-        """By the likelihood of what is drawn; with `both`, each option is the truth equally often, else the first."""
-        draws = max(1, -(-self.trials // (len(options) * (2 if both else 1))))
-        hits = trials = 0
+        """By the likelihood of what is drawn. Each option is the truth equally often, as the bound assumes."""
+        draws = max(1, -(-self.trials // sum(map(len, options))))
+        hits = []
         for each in options:
-            tables = [(self._mechanisms[name], table.between(which, each)[1]) for name, table in self._bounded.items()]
-            for truth in range(len(each)) if both else (0,):
-                found = np.zeros((draws, len(each)))
-                for drawn, counts in tables:
-                    for _ in range(times):
-                        found += drawn.judge(counts[truth], counts, draws, self.random_bytes)
-                found += JITTER * random.random(found.shape)
-                hits += int((found.argmax(axis=1) == truth).sum())
-                trials += draws
+            truths = np.repeat(np.arange(len(each)), draws)
+            found = JITTER * random.random((len(truths), len(each)))
+            for name, table in self._bounded.items():
+                counts = table.between(which, each)[1]
+                for _ in range(times):
+                    found += self._mechanisms[name].judge(counts[truths], counts, self.random_bytes)
+            hits.append(int((found.argmax(axis=1) == truths).sum()))
         method: Method = "as planned" if times == 1 else "as planned, published twice"
-        baseline = 1 / len(options[0])
         most = (bound.exact, bound.promised)
-        return result((attack, method, question), hits, trials, baseline=baseline, seed=self.seed, bound=most)
+        people = sum(person is not None for each in options for person in each)
+        seen = Repeated(tuple(hits), draws * len(options[0]), people)
+        return result((attack, method, question), seen, baseline=1 / len(options[0]), seed=self.seed, bound=most)
 
     def _guess(self, found: Floats, random: np.random.Generator) -> int:
         return int((found + JITTER * random.random(len(found))).argmax())
@@ -349,4 +355,5 @@ class _Game:
         self, attack: Attack, method: Method, question: str, hits: int, baseline: float, trials: int | None = None
     ) -> Result:
         number = len(self.people) if trials is None else trials
-        return result((attack, method, question), int(hits), number, baseline=baseline, seed=self.seed)
+        seen = Trials(int(hits), number)
+        return result((attack, method, question), seen, baseline=baseline, seed=self.seed)

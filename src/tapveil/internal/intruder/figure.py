@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tapveil.internal import svg
+from tapveil.base import svg
 from tapveil.internal.intruder.result import PLANNED, Findings, Result, grouped
 from tapveil.internal.intruder.words import (
     GENERATED,

@@ -8,11 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from math import sqrt
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from tapveil._version import __version__
 from tapveil.base.errors import UsageError
 from tapveil.privacy.binomial import Trials
+from tapveil.published.variation import student_quantile
 
 VERSION = 1
 """Of the JSON."""
@@ -46,7 +49,7 @@ class Result:
     success: float
     """How often he was right."""
     low: float
-    """Limits of 95 %, exact (Clopper and Pearson)."""
+    """Limits of 95 % of the rate among such people: exact (Clopper and Pearson), or by groups (`Repeated`)."""
     high: float
     baseline: float
     """How often somebody without the publication is right."""
@@ -76,6 +79,8 @@ class Findings:
     """People who were looked for."""
     seed: int
     results: tuple[Result, ...]
+    software: str = __version__
+    """The version of tapveil that was attacked."""
     version: int = VERSION
 
     @property
@@ -106,20 +111,60 @@ class Findings:
             raise UsageError(f"{path} is not a complete result of `tapveil intruder`; run it again") from None
 
 
+@dataclass(frozen=True)
+class Repeated:
+    """For each group of people, how many of equally many attempts were right.
+
+    Attempts on a group have the same people in them, and some are easy to find, so that groups, not attempts, are what
+    was drawn at random.
+    """
+
+    hits: tuple[int, ...]
+    each: int
+    people: int
+    """In all groups."""
+
+    @property
+    def trials(self) -> Trials:
+        """All attempts."""
+        return Trials(sum(self.hits), self.each * len(self.hits))
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Of the rate among such people: by Student's t; exact for people where all attempts came out alike."""
+        groups, share = len(self.hits), self.trials.share
+        if share in (0, 1):
+            return _limits(Trials(round(share) * self.people, self.people))
+        if groups == 1:
+            return 0.0, 1.0
+        squares = sum((number / self.each - share) ** 2 for number in self.hits)
+        if not squares:  # by chance; a t of nothing would leave no room at all
+            return _limits(self.trials)
+        half = student_quantile(groups - 1, UNSURE) * sqrt(squares / (groups * (groups - 1)))
+        return max(0.0, share - half), min(1.0, share + half)
+
+
+def _limits(seen: Trials) -> tuple[float, float]:
+    return seen.at_least(UNSURE / 2), seen.at_most(UNSURE / 2)
+
+
 def result(
     what: tuple[Attack, Method, str],
-    hits: int,
-    trials: int,
+    seen: Trials | Repeated,
     *,
     baseline: float,
     seed: int,
     bound: tuple[float, float | None] | None = None,
 ) -> Result:
-    """With its limits; and, where there is a bound, whether it is exceeded."""
-    seen, (exact, promised) = Trials(hits, trials), bound or (None, None)
-    exceeds = exact is not None and seen.at_least(MISTAKEN / (len(ATTACKS) * len(PLANNED))) > exact
-    low, high = seen.at_least(UNSURE / 2), seen.at_most(UNSURE / 2)
-    return Result(*what, seen.share, low, high, baseline, exact, promised, trials, seed, exceeds)
+    """With its limits; and, where there is a bound, whether it is exceeded.
+
+    The bound holds for every person, so for the attempts on these people as they are: of independent attempts whose
+    mean chance is no more than it, none are right more often by chance than if each had that chance (Hoeffding 1956).
+    """
+    low, high = seen.limits if isinstance(seen, Repeated) else _limits(seen)
+    every, (exact, promised) = seen.trials if isinstance(seen, Repeated) else seen, bound or (None, None)
+    exceeds = exact is not None and every.at_least(MISTAKEN / (len(ATTACKS) * len(PLANNED))) > exact
+    return Result(*what, every.share, low, high, baseline, exact, promised, every.number, seed, exceeds)
 
 
 def grouped(results: Sequence[Result]) -> dict[Attack, list[Result]]:

@@ -5,20 +5,27 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
+import tapveil
+from tapveil._version import __version__
 from tapveil.internal.dossier.case import Case, read_case
 from tapveil.internal.dossier.document import Dossier
 from tapveil.internal.dossier.questions import beside, read_kept, write_kept
+from tapveil.plan.model import Plan, preset_text
 from tapveil.published.folder import Folder
 from tapveil.published.manifest import TotalClaim
 from tapveil.published.signature import read_signature
-from tests.conftest import TODAY, levelled_plan, start_ledger
+from tests.conftest import TODAY, levelled_plan, start_ledger, write_csv
 from tests.support.commands import run
+from tests.support.officer import Office
+from tests.unit.internal.dossier.test_figures import AUDIT, CHECKED, HASHED, INTRUDER, TEST, UNBOUNDED
 from tests.unit.published.test_signature import make_key, needs_openssh
 
 GOLDEN = Path(__file__).parents[3] / "golden"
@@ -68,6 +75,44 @@ def test_a_promise_given_exact_totals_says_so_before_and_after_a_release(tmp_pat
     assert "Given exact totals" not in Dossier(case_of("3/paper")).markdown
 
 
+def test_given_exact_totals_nothing_is_said_of_what_is_added_or_removed() -> None:
+    """The word, the verdicts of people, beliefs, pictures: all of what is exchanged. The folder has estimates."""
+    dossier = Dossier(case_of("3f/calendar-totals"))
+    plain = Dossier(case_of("3f/calendar-totals", totals=None))
+    assert list(dossier.pictures) == ["replace"]
+    assert list(plain.pictures) == ["replace", "add-remove"]
+    shown = {key for key in dossier.figures if "add-remove" in key}
+    assert not shown
+    assert dossier.figures["promise.replace.epsilon"].text == plain.figures["promise.replace.epsilon"].text
+    text = dossier.markdown
+    assert "whether it was there" not in text.replace('("whether it was there")', "")
+    assert "there or not" not in text
+    assert text.count("published counts and public totals alone") == 2
+    assert "if it is added or removed" not in text
+    assert "was not given the exact totals" in Dossier(replace(dossier.case, intruder=INTRUDER)).markdown
+    assert "public totals" not in plain.markdown
+    person, exchanged = dossier.case.people[0], dossier.case.meant(dossier.case.people[0])
+    assert exchanged.of_100 != person.believed
+    assert exchanged.verdict == "none"
+
+
+def test_a_person_alone_in_a_cell_with_many_trips_is_shown_as_such() -> None:
+    """What is said of one trip does not hold for several: they reach the threshold."""
+    text, case = Dossier(case_of("3/paper")).markdown, case_of("3/paper")
+    assert "A single trip that is alone in its cell is published with probability" in text
+    many = [max(each.publish_probability(k) for each in case.mechanisms.values()) for k in (2, 5, 10, 20)]
+    assert many == sorted(many)
+    said = re.search(
+        r"Several trips of one person alone in one cell, at most: 2: (.+) %; 5: (.+) %; 10: (.+) %; 20: (.+) %\.", text
+    )
+    assert said
+    for shown, exact in zip(said.groups(), many, strict=True):
+        assert 100 * exact <= Decimal(shown) <= 103 * exact
+    cards = Dossier(case_of("3/cards")).markdown
+    assert "A single card" in cards
+    assert "alone in one cell" not in cards, "a card counts once in a cell"
+
+
 def test_one_is_not_said_as_several(planned: Path) -> None:
     claim = TotalClaim(trips=12345, of={"mode": "bus"}, source="Annual report", calibrated=False)
     cards = Dossier(case_of("3/cards", totals=(claim,)))
@@ -96,6 +141,8 @@ def test_answers_survive_and_the_next_dossier_begins_with_what_changed(tmp_path:
     assert "promise.add-remove.epsilon" in second.changes
     html = second.html
     assert html.index("What changed since") < html.index("1. The promise")
+    assert ("Noise", "laplace-rounded", "discrete-gaussian") in second.changed_facts
+    assert "<bdi>laplace-rounded</bdi></td><td><bdi>discrete-gaussian</bdi>" in html
     assert 'data-figure="was.promise.add-remove.epsilon" value="4">4</data>' in html
     assert "Because &lt;b&gt;of&lt;/b&gt; | the *purpose*." in html
     write_kept(path, second.case, second.figures)
@@ -105,23 +152,59 @@ def test_answers_survive_and_the_next_dossier_begins_with_what_changed(tmp_path:
     assert tomllib.loads(kept)["last"]["on"] == TODAY.isoformat()
     third = Dossier(second.case, read_kept(path))
     assert third.changes == []
-    assert "No figure changed." in third.html
+    assert third.changed_facts == []
+    assert "Nothing of what is compared changed" in third.html
 
 
-def test_answers_are_next_to_a_plan_or_folder_and_never_in_a_folder(planned: Path) -> None:
-    assert beside(planned / "plan.toml") == planned / "plan.dossier.toml"
-    assert beside(planned) == planned.parent / f"{planned.name}.dossier.toml"
+def test_what_is_given_or_answered_for_the_first_time_is_said_at_the_beginning(planned: Path, tmp_path: Path) -> None:
+    """And what is no longer given, or open again: never that nothing changed."""
+    path, bare = tmp_path / "paper.dossier.toml", case_of("3/paper")
+    write_kept(path, bare, Dossier(bare).figures)
+    first = read_kept(path)
+    assert first.last_open == tuple(Dossier(bare).asked)
+    full = replace(bare, audit=AUDIT, intruder=INTRUDER, entries=read_case(planned / "plan.toml", today=TODAY).entries)
+    for case, word in ((full, "Now given"), (bare, "No longer given")):
+        made = Dossier(case, read_kept(path))
+        assert f"| {word} | | ledger, intruder test, audit |" in made.markdown
+        assert "Nothing of what is compared changed" not in made.markdown
+        assert not [key for key in made.changes if key.startswith(("intruder", "audit", "ledger"))]
+        write_kept(path, case, made.figures)
+    again = Dossier(full, first)
+    assert again.changed_questions == (["intruder", "audit", "ledger"], [])
+    assert "| Questions closed | | Intruder, Audit, Ledger |" in again.markdown
+    write_kept(path, bare, Dossier(bare).figures)
+    path.write_text(path.read_text(encoding="utf-8").replace('answer = ""', 'answer = "Yes."', 1), encoding="utf-8")
+    closed = Dossier(bare, read_kept(path))
+    assert closed.changed_questions == ([closed.asked[0]], [])
+    assert closed.changes == []
+    assert "| Questions closed | | Why epsilon |" in closed.markdown
+    grown = Dossier(bare, replace(read_kept(path), last_figures={"days": "7"}))
+    assert {"promise.replace.epsilon", "alone.cell"} <= set(grown.changes), "figures that were not there are new"
+
+
+def test_answers_are_next_to_a_plan_or_folder_and_never_in_a_folder(planned: Path, tmp_path: Path) -> None:
+    """Those of the plan are the folder's, if it has none of its own."""
+    case = case_of("3/paper")
+    assert beside(planned / "plan.toml", case.manifest) == planned / "plan.dossier.toml"
+    assert beside(planned, case.manifest) == planned.parent / f"{planned.name}.dossier.toml"
+    (folder := tmp_path / "published").mkdir()
+    write_kept(tmp_path / "plan.dossier.toml", case, {})
+    write_kept(tmp_path / "other.dossier.toml", case_of("3/cards"), {})
+    (tmp_path / "odd.dossier.toml").write_text("[", encoding="utf-8")
+    assert beside(folder, case.manifest) == tmp_path / "plan.dossier.toml"
+    write_kept(tmp_path / "published.dossier.toml", case, {})
+    assert beside(folder, case.manifest) == tmp_path / "published.dossier.toml"
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["plan.toml", "-o", "one.pdf"], "must end in .html or .md"),
+        (["plan.toml", "-o", "one.pdf"], "must end in one of .html, .md, .docx"),
         (["nowhere.toml"], "name a plan or a published folder"),
-        (["plan.toml", "-o", "new.html", "--audit", "plan.toml"], "is not the output of `tapveil audit --json`"),
+        (["plan.toml", "-o", "new.html", "--audit", "plan.toml"], "is not what `tapveil audit -o` writes"),
         (["plan.toml", "-o", "new.html", "--intruder", "no.json"], "cannot be read"),
         (["plan.toml", "-o", "new.html", "--answers", "zones.csv"], "is not a file of answers"),
-        (["plan.toml", "-o", "regions.csv.md", "--intruder", "odd.json"], "is not the output of `tapveil intruder`"),
+        (["plan.toml", "-o", "regions.csv.md", "--intruder", "odd.json"], "is not what `tapveil intruder -o` writes"),
     ],
 )
 def test_what_cannot_be_written_is_refused_with_a_reason(arguments: list[str], words: str, planned: Path) -> None:
@@ -130,6 +213,15 @@ def test_what_cannot_be_written_is_refused_with_a_reason(arguments: list[str], w
     assert said.returncode == 2
     assert words in said.stderr
     assert not (planned / "new.html").exists()
+
+
+def test_a_plan_whose_public_file_is_missing_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").write_text(preset_text("opal"), encoding="utf-8")
+    said = run("dossier", "plan.toml", "-o", "one.html", cwd=tmp_path)
+    assert said.returncode == 3
+    assert "there is no lookup stops.csv" in said.stderr
+    assert "Add or correct the file, or name another in the plan" in " ".join(said.stderr.split())
+    assert not list(tmp_path.glob("*.html"))
 
 
 def test_a_folder_that_does_not_verify_has_no_dossier(tmp_path: Path) -> None:
@@ -142,23 +234,47 @@ def test_a_folder_that_does_not_verify_has_no_dossier(tmp_path: Path) -> None:
 
 
 def test_results_of_other_commands_are_shown_with_their_limits(planned: Path) -> None:
-    tried = {"attack": "two taps", "method": "hashed card ids", "success": 0.93, "low": 0.9, "high": 0.95}
-    tried |= {"bound": None, "trials": 400, "seed": 1, "question": "which card?"}
-    (planned / "tried.json").write_text(json.dumps({"results": [tried]}), encoding="utf-8")
-    audit = [{"check": "a", "table": "wide", "observed": "1", "allowed": "2", "broken": True}]
+    plan = Plan.read(planned / "plan.toml").digest
+    tried = {**TEST, "version": 1, "plan": plan, "trips": 5000, "people": 40, "results": [HASHED, UNBOUNDED]}
+    (planned / "tried.json").write_text(json.dumps(tried), encoding="utf-8")
+    audit = {**TEST, "version": 1, "plan": plan, "trials": 2000, "results": [{**CHECKED, "broken": True}]}
     (planned / "audit.json").write_text(json.dumps(audit), encoding="utf-8")
     said = run("dossier", "plan.toml", "-o", "two.md", "--intruder", "tried.json", "--audit", "audit.json", cwd=planned)
     assert said.returncode == 0, said.stderr
     text = (planned / "two.md").read_text(encoding="utf-8")
-    assert "| two taps | hashed card ids | 93.0 % | 90.0 % to 95.0 % | none | 400 |" in text
-    assert "Do not publish with this program" in text
+    assert "| hashed card ids: which card? | 93.0 % | 90.0 % to 95.0 % | 0.0042 % | no promise | 400 |" in text
+    assert "| as planned: which card? | 50.0 % | 45.6 % to 55.2 % | 0.0042 % | no bound | 400 |" in text
+    assert "Somebody knows two taps of a person" in text
+    assert text.count("Do not publish with this program") == 1
 
 
-def test_an_intruder_test_of_another_plan_is_refused(planned: Path) -> None:
-    (planned / "other.json").write_text(json.dumps({"plan": "0" * 64, "results": []}), encoding="utf-8")
-    said = run("dossier", "plan.toml", "-o", "three.html", "--intruder", "other.json", cwd=planned)
-    assert said.returncode == 2
-    assert "of another plan" in said.stderr
+@pytest.mark.parametrize("command", ["audit", "intruder"])
+def test_a_test_of_another_plan_or_of_nothing_is_refused(command: str, planned: Path) -> None:
+    found = {"audit": AUDIT, "intruder": INTRUDER}[command].model_dump(mode="json")
+    changes: dict[str, dict[str, object]] = {"of another plan": {}, "is not what `tapveil": {"results": []}}
+    for words, change in changes.items():
+        (planned / "other.json").write_text(json.dumps(found | change), encoding="utf-8")
+        said = run("dossier", "plan.toml", "-o", "three.html", f"--{command}", "other.json", cwd=planned)
+        assert said.returncode == 2
+        assert words in said.stderr
+
+
+def test_what_the_audit_and_the_intruder_write_is_read(tmp_path: Path) -> None:
+    """By the commands, as small as they may be, of a plan whose files are not there."""
+    (tmp_path / "plan.toml").write_text(preset_text("opal"), encoding="utf-8")
+    small = {"audit": ["--trials", "1000"], "intruder": ["--trials", "1000", "--people", "60", "--trips", "5000"]}
+    for command, options in small.items():
+        said = run(command, "plan.toml", "-o", f"{command}.json", "-q", *options, cwd=tmp_path)
+        assert said.returncode == 0, said.stderr
+    plan = Plan.read(tmp_path / "plan.toml")
+    write_csv(tmp_path / "stops.csv", [("1", "2000")], ("stop_id", "postcode"))
+    tests = {command: tmp_path / f"{command}.json" for command in small}
+    case = read_case(tmp_path / "plan.toml", **tests, today=TODAY)
+    assert case.audit
+    assert case.intruder
+    assert case.audit.plan == case.intruder.plan == plan.digest
+    assert case.audit.software == case.intruder.software == __version__
+    assert {"audit", "intruder"}.isdisjoint(Dossier(case).asked)
 
 
 @needs_openssh
@@ -166,7 +282,34 @@ def test_a_dossier_is_signed_as_folders_are(planned: Path) -> None:
     key = make_key(planned, "key")
     assert run("dossier", "plan.toml", "-o", "signed.html", "--sign", key, cwd=planned).returncode == 0
     signature = (planned / "signed.html.sig").read_text(encoding="ascii")
-    assert read_signature(signature, (planned / "signed.html").read_bytes()).fingerprint.startswith("SHA256:")
+    fingerprint = read_signature(signature, (planned / "signed.html").read_bytes()).fingerprint
+    said = run("verify", "signed.html", cwd=planned)
+    assert said.returncode == 0, said.stderr
+    assert f"signed with the key {fingerprint}" in said.stdout.replace("\n", " ")
+
+
+def test_an_officers_approval_is_stated_and_one_that_does_not_hold_is_not(tmp_path: Path) -> None:
+    office = Office(tmp_path)
+    before = Dossier(read_case(office.path, today=TODAY)).markdown
+    assert "no valid one is known for this plan" in before
+    assert "**required, and not given**" in before
+    approval = office.approve()
+    made = Dossier(read_case(office.path, today=TODAY)).markdown
+    assert (
+        f"with the key `{office.officer.public.fingerprint}`, over the plan `{Plan.read(office.path).digest}`" in made
+    )
+    assert "by A. Officer" in made
+    folder = tapveil.release(Plan.read(office.path), tmp_path / "published", approval=approval).path
+    after = Dossier(read_case(folder, ledger=office.ledger, today=TODAY)).markdown
+    assert "**Approved by signature**" in after
+    assert "Approved by signature" not in Dossier(read_case(folder, today=TODAY)).markdown, "a folder alone knows none"
+    office.edit("epsilon = 1", "epsilon = 2")
+    assert "no valid one is known" in Dossier(read_case(office.path, today=TODAY)).markdown
+    office.edit("epsilon = 2", "epsilon = 1")
+    office.approve(key=office.agency)
+    assert "no valid one is known" in Dossier(read_case(office.path, today=TODAY)).markdown
+    office.path.with_suffix(".approval").write_text("{}", encoding="utf-8")
+    assert "no valid one is known" in Dossier(read_case(office.path, today=TODAY)).markdown
 
 
 HOSTILE = "</title><script>window.hacked = 1</script> | `x` **y** [z](#q) \ue000promise\ue002 {{ 7 }}"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
+import statistics
 from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
@@ -13,14 +13,17 @@ from functools import cache
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tapveil._version import __version__
-from tapveil.internal.dossier import hazards
-from tapveil.internal.dossier.case import Case, Checked, Tried, read_case
+from tapveil.internal.dossier import detail, hazards
+from tapveil.internal.dossier.case import Audit, Case, Intruder, read_case
 from tapveil.internal.dossier.document import Dossier
+from tapveil.internal.dossier.index import Index
 from tapveil.internal.dossier.questions import Kept, asked, catalogue
+from tapveil.ledger.accounts import Account
 from tapveil.ledger.book import Ledger
 from tapveil.plan.model import Plan
 from tapveil.privacy import Exposure, Loss, certified, stated
@@ -39,12 +42,25 @@ from tests.conftest import TODAY, levelled_plan, start_ledger
 ROOT = Path(__file__).parents[4]
 GOLDEN = ROOT / "tests" / "golden"
 DOSSIERS = ROOT / "src" / "tapveil" / "internal" / "dossier"
-FOLDERS = ("3/paper", "3/cards", "3/dictionary", "3/gaussian", "3e/calendars", "3e/world-of-noise")
-AUDIT = [Checked(check="a", table="wide", observed="0.1", allowed="0.2", broken=False)]
-INTRUDER = [
-    Tried(attack="two taps", method="hashed card ids", success=0.93, low=0.9, high=0.95, bound=None, trials=400),
-    Tried(attack="two taps", method="as planned", success=0.5, low=0.45, high=0.55, bound=0.73, trials=400, seed=1),
-]
+FOLDERS = (
+    "3f/calendar-totals",
+    "3/paper",
+    "3/cards",
+    "3/dictionary",
+    "3/gaussian",
+    "3e/calendars",
+    "3e/world-of-noise",
+)
+TEST = {"plan": "0" * 64, "software": "0.2.0"}
+CHECKED = {"check": "a", "table": "wide", "observed": "0.1", "allowed": "0.2", "broken": False}
+AUDIT = Audit.model_validate({**TEST, "trials": 20_000, "results": [CHECKED]})
+HASHED = {"attack": "two taps", "method": "hashed card ids", "question": "which card?", "success": 0.93, "low": 0.9}
+HASHED |= {"high": 0.95, "baseline": 4.2e-05, "bound": None, "trials": 400, "exceeds": False}
+AS_PLANNED = {**HASHED, "method": "as planned", "success": 0.5, "low": 0.4567, "high": 0.5512, "bound": 0.73014}
+UNBOUNDED = {**AS_PLANNED, "attack": "home and work", "bound": 1.0}
+INTRUDER = Intruder.model_validate(
+    {**TEST, "trips": 5000, "people": 40, "results": [HASHED, AS_PLANNED, UNBOUNDED]},
+)
 
 
 class Shown(HTMLParser):
@@ -145,6 +161,13 @@ def of_100(case: Case, text: str, neighbours: str, which: str, side: str) -> boo
     return text == pair[side == "right"]
 
 
+def right(case: Case, text: str, neighbours: str) -> bool:
+    """Never shown smaller than it is: that would promise more."""
+    found = loss(case, neighbours)
+    exact = 100 * (1 - float(1 - found.delta) / (1 + math.exp(found.epsilon)))
+    return exact <= float(number(text)) <= min(100, exact + 1)
+
+
 @cache
 def people(case: Case) -> list[Person]:
     manifest = case.manifest
@@ -153,8 +176,11 @@ def people(case: Case) -> list[Person]:
     return people_of_a_year(repeated, manifest.exact.delta)
 
 
-def of_person(person: Person, text: str, which: str) -> bool:
+def of_person(person: Person, text: str, which: str, *, given: bool = False) -> bool:
     meaning = person.meaning
+    if given:
+        exchanged = person.shown_epsilon("replace")
+        meaning = None if exchanged is None else Meaning(exchanged, person.delta)
     if which in ("wrong", "right"):
         return text == (meaning.of_100[which == "right"] if meaning else "none")
     if which in ("trips_a_week", "trips"):
@@ -170,7 +196,7 @@ def of_person(person: Person, text: str, which: str) -> bool:
 def a_person(case: Case, text: str, trips: str, releases: str, which: str) -> bool:
     found = [each for each in people(case) if each.trips_a_week == int(trips)]
     (person,) = (each for each in found if sum(one.number for one in each.releases) == int(releases))
-    return of_person(person, text, which)
+    return of_person(person, text, which, given=bool(case.manifest.totals))
 
 
 def a_card(case: Case, text: str, trips: str, which: str) -> bool:
@@ -205,11 +231,27 @@ def alone(case: Case, text: str, which: str) -> bool:
     return math.isclose(float(number(text)), max(chances) if which == "cell" else every, rel_tol=0.02)
 
 
+def several(case: Case, text: str, number_of: str, which: str | None) -> bool:
+    """Never below the chance of any table that can count so many of a person, nor far above."""
+    if which is None:
+        return number(text) == int(number_of)
+    manifest = case.manifest
+    dated = ["date" in [manifest.columns[key] for key in manifest.keys(table)] for table in manifest.tables]
+    can = [manifest.unit == "trip" or (manifest.unit == "card-day" and not each) for each in dated]
+    law = [each.distribution(int(number_of)) for each, shares in zip(tables(case), can, strict=True) if shares]
+    exact = 100 * max(sum(each.values(), Fraction(0)) for each in law)
+    if not int(number_of) and not case.manifest.from_a_list:
+        return False
+    least = exact * (1 - Fraction(1, 10**9))  # infinite noise is listed as far as its table goes
+    return least <= number(text) <= min(Fraction(100), exact * Fraction(102, 100)) and (text != "100 %" or exact > 99)
+
+
 def belief(case: Case, text: str, before: str, which: str) -> bool:
     prior = float(before) / 100
     if which == "before":
         return float(number(text)) == pytest.approx(100 * prior)
-    odds = math.exp(loss(case, which).epsilon) * prior / (1 - prior)
+    factor = 2 if loss(case, which).delta else 1
+    odds = factor * math.exp(loss(case, which).epsilon) * prior / (1 - prior)
     exact = 100 * odds / (1 + odds)
     return exact * (1 - 1e-9) <= float(number(text)) <= min(100.0, exact * 1.01) and (text != "100 %" or odds > 1e9)
 
@@ -220,6 +262,10 @@ def a_bound(case: Case, text: str, which: str) -> bool:
 
 def spent(case: Case, text: str, place: str, which: str) -> bool:
     account = case.accounts[int(place)]
+    if which in ("with", "left_then"):
+        assert case.plan
+        account = Account(account.budget, (*account.spends, spend_of(case.plan, "f" * 32, TODAY)))
+        which = "spent" if which == "with" else "left"
     match which:
         case "budget.epsilon" | "budget.delta":
             return close_above(text, getattr(account.budget, which.partition(".")[2]))
@@ -227,13 +273,15 @@ def spent(case: Case, text: str, place: str, which: str) -> bool:
             return number(text) == len(account.spends)
         case "spent":
             return account.epsilon is not None and close_above(text, account.epsilon)
-    return account.epsilon is not None and number(text) <= account.budget.epsilon - account.epsilon
+    return account.epsilon is not None and number(text) <= max(Fraction(0), account.budget.epsilon - account.epsilon)
 
 
 def of_account(case: Case, text: str, place: str, when: str, trips: str, which: str) -> bool:
-    """The releases of the test are of two days: one so far, and as many as 365 days have room for."""
-    (spend,) = case.accounts[int(place)].spends
-    released = Repeated(spend.unit, tuple((each, False) for each in spend.mechanisms), spend.cells, 2)
+    """The releases of a test are alike: those so far, and as many as 365 days have room for."""
+    spend, *others = case.accounts[int(place)].spends
+    days, number = ((spend.last_day or TODAY) - (spend.first_day or TODAY)).days + 1, 1 + len(others)
+    noise = tuple((each, False) for each in spend.mechanisms)
+    released = Repeated(spend.unit, noise, spend.cells, days, number, number)
     number_of = {"so_far": released, "year": released.in_a_year()}
     return of_person(Person(int(trips), (number_of[when],), case.accounts[int(place)].budget.delta), text, which)
 
@@ -244,27 +292,96 @@ def of_ledger(case: Case, text: str, which: str) -> bool:
     return number(text) == {"entries": len(kinds), "releases": released, "unfinished": released - appeared}[which]
 
 
-def in_folder(case: Case, text: str, name: str, place: str, which: str) -> bool:
-    """Straight from the files of the folder, whatever the dossier made of it."""
+def of_a_size(case: Case, text: str, name: str, size: str, which: str) -> bool:
+    mechanism = tables(case)[[each.name for each in case.manifest.tables].index(name)]
+    if which == "error":
+        exact = 100 * Fraction(mechanism.error_bound(Fraction(1, 20)), int(size))
+        return exact <= number(text) <= exact * Fraction(11, 10)
+    chance = 100 * mechanism.publish_probability(int(size))
+    return chance < 1 if text == "under 1 %" else 0 <= chance - number(text) < 1
+
+
+def finest_and_coarsest(folder: Folder, by: str) -> tuple[str, list[str], list[str]]:
+    """The column, and the names of the tables that have it, from the finest to the coarsest."""
+    manifest = folder.manifest
+    kind = {"hour": "time", "area": "location", "index": "location"}.get(by)
+    plain = [each for each in manifest.tables if each.level is None or kind is None]
+    had = [name for each in plain for name in each.columns]
+    column = next((name for name, of in manifest.columns.items() if of == kind and name in had), "mode")
+    have = [each for each in plain if kind is None or column in each.columns]
+    finest = sorted(have, key=lambda each: (-len(each.columns), each.level is not None))
+    return column, [each.name for each in finest], [each.name for each in sorted(have, key=lambda x: len(x.columns))]
+
+
+def groups_of(case: Case, by: str, column: str, coarse: str) -> Callable[[dict[str, Any]], str]:
+    """What a row belongs to, for somebody who has the folder and plain Python."""
     assert case.folder is not None
-    sums: dict[tuple[str, str], list[int]] = {}
-    for path in sorted((case.folder.path / "data").glob("*.csv")):
-        with path.open(encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                sums.setdefault((path.stem, row["mode"]), []).append(int(row["count"]))
-    mode = sorted({mode for _, mode in sums})[int(place)]
-    own = sums.get((name, mode), [])
-    most = max(sum(counts) for (_, other), counts in sums.items() if other == mode)
-    return number(text) == len(own) if which == "cells" else abs(float(number(text)) - 100 * sum(own) / most) <= 0.5
+    rows, manifest = case.folder.table(coarse).rows(), case.manifest
+    if by == "hour":
+        whole = manifest.time_minutes >= 60
+        return lambda row: "no tap" if row[column] == "-1" else row[column] if whole else row[column][:2] + ":00"
+    if by == "mode":
+        return lambda row: row["mode"]
+    values: dict[str, Any] = dict(case.index.values) if by == "index" and case.index else {}
+    for row in rows if by == "area" else ():
+        values[row[column]] = values.get(row[column], 0) + row["count"]
+    ordered = sorted(value for place, value in values.items() if place in case.places)
+    names = (detail.BUSY if by == "area" else detail.VALUES) if ordered else ()
+
+    def group(row: dict[str, Any]) -> str:
+        if row[column] == "UNKNOWN":
+            return detail.NO_PLACE
+        missing = detail.NOTHING if by == "area" else detail.NOT_IN_INDEX
+        found = values.get(row[column])
+        return missing if found is None else names[5 * ordered.index(found) // len(ordered)]
+
+    return group
+
+
+def lost(case: Case, text: str, by: str, place: str, which: str) -> bool:
+    """Straight from the rows of the folder, whatever the dossier made of it."""
+    assert case.folder is not None
+    column, (fine, *_), (coarse, *_) = finest_and_coarsest(case.folder, by)
+    (found,) = (each for each in case.detail if each.by == by)
+    label, group = found.groups[int(place)].label, groups_of(case, by, column, coarse)
+    own = [row for row in case.folder.table(fine).rows() if group(row) == label]
+    counts = [row["count"] for row in own]
+    bound = tables(case)[[each.name for each in case.manifest.tables].index(fine)].error_bound(Fraction(1, 20))
+    match which:
+        case "cells":
+            return number(text) == len(own)
+        case "clear":
+            return number(text) == sum(count > bound for count in counts)
+        case "shown":
+            return number(text) == len({row[column] for row in own})
+        case "places":
+            return number(text) == sum(group({column: each}) == label for each in case.places)
+        case "error":
+            median = statistics.median(counts) if counts else 0
+            if median <= 0:
+                return text == ("more than the count" if counts else "nothing published")
+            return 100 * bound / median <= float(number(text)) <= 100 * bound / median * 1.1 + 1
+        case "share":
+            whole = sum(row["count"] for row in case.folder.table(coarse).rows() if group(row) == label)
+            return text == "not known" if whole <= 0 else abs(float(number(text)) - 100 * sum(counts) / whole) <= 0.5
+    assert case.index is not None
+    values = [
+        value for each, value in case.index.values.items() if each in case.places and group({column: each}) == label
+    ]
+    return number(text) == (min(values) if which == "low" else max(values))
 
 
 def attacked(case: Case, text: str, place: str, which: str) -> bool:
-    value = getattr((case.intruder or ())[int(place)], which)
-    return (
-        text == "none"
-        if value is None
-        else float(number(text)) == pytest.approx(value * (1 if which == "trials" else 100))
-    )
+    """A bound and the upper limit are never shown smaller than they are, nor the lower limit larger."""
+    assert case.intruder
+    value = getattr(case.intruder.results[int(place)], which)
+    if which == "trials":
+        return number(text) == value
+    if value is None or (which, value) == ("bound", 1):
+        return text == ("no bound" if value else "no promise")
+    least, most = {"low": (-0.1, 0), "high": (0, 0.1), "bound": (0, 0.1)}.get(which, (-0.05, 0.05))
+    off = float(number(text)) - 100 * value
+    return least - 1e-9 <= off <= most + 1e-9 and (which != "baseline" or value > 0.01 or abs(off) < value)
 
 
 Check = Callable[..., bool]
@@ -273,24 +390,35 @@ KNOWN: dict[str, Check] = {
     rf"promise\.{NOTION}\.(epsilon|delta|accounted)": promised,
     r"gaussian\.(rho|mu|delta_singletons)": gaussian,
     rf"of_100\.{NOTION}\.(promised|computed)\.(wrong|right)": of_100,
+    rf"right\.{NOTION}": right,
     r"person\.(\d+)\.(\d+)\.(\w+)": a_person,
     r"card\.(\d+)\.(trips|epsilon|delta)": a_card,
     r"table\.([\w-]+)\.(scale|error_95|smallest|half|cells)": a_table,
     r"alone\.(cell|unit)": alone,
+    r"together\.(\d+)(\.published)?": several,
+    rf"belief\.beyond\.{NOTION}": lambda case, text, notion: close_above(text, 2 * loss(case, notion).delta),
     rf"belief\.([\d.]+)\.(before|{NOTION[1:-1]})": belief,
     r"bound\.(\w+)": a_bound,
     r"bins\.minutes": lambda case, text: number(text) == case.manifest.time_minutes,
     r"total\.count": lambda case, text: number(text) == len(case.manifest.totals or ()),
     r"total\.(\d+)": lambda case, text, place: number(text) == case.manifest.totals[int(place)].trips,
     r"days": lambda case, text: number(text) == len(case.manifest.days),
-    r"verdict\.(strong|moderate)": lambda _, text, word: text == {"strong": "75", "moderate": "95"}[word],
-    r"account\.(\d+)\.(budget\.\w+|releases|spent|left)": spent,
+    r"verdict\.(strong|moderate|none)": lambda _, text, word: (
+        text == {"strong": "75", "moderate": "95", "none": "99.99"}[word]
+    ),
+    r"account\.(\d+)\.(budget\.\w+|releases|spent|left|with|left_then)": spent,
     r"account\.(\d+)\.(so_far|year)\.(\d+)\.(\w+)": of_account,
     r"ledger\.(entries|releases|unfinished)": of_ledger,
-    r"detail\.([\w-]+)\.(\d+)\.(cells|share)": in_folder,
-    r"audit\.checks": lambda case, text: number(text) == len(case.audit),
-    r"audit\.broken": lambda case, text: number(text) == sum(each.broken for each in case.audit),
-    r"intruder\.(\d+)\.(success|low|high|bound|trials)": attacked,
+    r"size\.(\d+)": lambda _, text, size: number(text) == int(size),
+    r"size\.([\w-]+)\.(\d+)\.(published|error)": of_a_size,
+    r"lost\.(mode|hour|area|index)\.(\d+)\.(\w+)": lost,
+    r"index\.unlisted": lambda case, text: number(text) == len([e for e in case.places if e not in case.index.values]),
+    r"index\.elsewhere": lambda case, text: number(text) == len([e for e in case.index.values if e not in case.places]),
+    r"audit\.checks": lambda case, text: number(text) == len(case.audit.results),
+    r"audit\.broken": lambda case, text: number(text) == sum(each.broken for each in case.audit.results),
+    r"audit\.trials": lambda case, text: number(text) == case.audit.trials,
+    r"intruder\.(trips|people)": lambda case, text, which: number(text) == getattr(case.intruder, which),
+    r"intruder\.(\d+)\.(success|low|high|baseline|bound|trials)": attacked,
     r"questions\.asked": lambda case, text: number(text) == len(asked(case)),
     r"nist\.(met|note|yours)": lambda case, text, word: (
         number(text) == [hazards_word(each) for each in hazards.states(case).values()].count(word)
@@ -320,6 +448,18 @@ def test_every_figure_is_what_the_accountant_says(name: str) -> None:
     opened = {r"questions\.open": lambda _, text: number(text) == len(dossier.asked)}
     used = check_every_figure(dossier, KNOWN | opened)
     assert len(used) > 8
+
+
+def test_every_figure_by_a_public_index_is_known() -> None:
+    folder = Folder(GOLDEN / "3" / "levels")
+    places = sorted(Case(folder.manifest, folder=folder).places)
+    values = {place: Fraction(3 * number % 17, 4) for number, place in enumerate(places[1:])}
+    index = Index("deprivation.csv", "0" * 64, values | {"Nowhere": Fraction(1)})
+    dossier = Dossier(Case(folder.manifest, folder=folder, on=TODAY, index=index))
+    opened = {r"questions\.open": lambda _, text: number(text) == len(dossier.asked)}
+    assert r"index\.elsewhere" in check_every_figure(dossier, KNOWN | opened)
+    assert {each.by for each in dossier.case.detail} == {"mode", "hour", "area", "index"}
+    assert any(group.share for each in dossier.case.detail for group in each.groups)
 
 
 @pytest.fixture

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import ast
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from tapveil.internal.dossier.case import Case
+from tapveil.internal.dossier.case import Case, read_case
 from tapveil.internal.dossier.hazards import MET, NOTE, YOURS, Hazard, hazards, states
 from tapveil.internal.dossier.questions import catalogue
+from tapveil.ledger.book import Ledger
+from tapveil.plan.model import Plan
+from tapveil.privacy.accountant import delta
 from tapveil.published.folder import Folder
-from tapveil.published.manifest import Manifest
+from tapveil.published.manifest import Manifest, TotalClaim
+from tapveil.veil.spend import spend_of
+from tests.conftest import TODAY, start_ledger
+from tests.support.dossiers import year_of_weeks
 
 ROOT = Path(__file__).parents[4]
 GOLDEN = ROOT / "tests" / "golden"
@@ -67,6 +74,109 @@ def test_states_follow_from_the_case() -> None:
     assert paper["1"] == YOURS, "a weak promise is not met"
     assert paper["4"] == YOURS, "a trip is not a person"
     assert cards["4"] == NOTE
-    assert world["11"] == MET
+    assert world["11"] == NOTE, "bounds on a card drop trips, and nobody says how many"
+    assert paper["12"] == MET
     assert paper["11"] == NOTE
     assert paper["8"] == YOURS, "without an audit"
+    assert paper["15"] == NOTE, "without a ledger nobody knows whether noise was drawn again"
+
+
+FEW_CARDS = """
+[release]
+name = "cards"
+title = "Cards"
+partition = ["date"]
+[source]
+path = "trips.csv"
+first_day = 2025-01-06
+last_day = 2025-01-12
+[source.columns]
+card = "card"
+date = "date"
+tap_on_location = "stop"
+[privacy]
+unit = "card"
+trips_per_card = 4
+without_card = "refuse"
+neighbours = "add-remove"
+mechanism = "gaussian"
+epsilon = "{epsilon}"
+delta = "1e-7"
+looked_at_trips = false
+[[table]]
+name = "stops"
+columns = ["tap_on_location"]
+"""
+
+
+def of_cards(folder: Path, epsilon: str, spent: str | None) -> Case:
+    """A plan for cards, and its ledger, in which another release may have spent before."""
+    plans = [Plan.parse(FEW_CARDS.format(epsilon=each), base=folder) for each in (epsilon, spent or epsilon)]
+    start_ledger(plans[0], "9", "1e-5")
+    with Ledger.open(plans[0].ledger_path) as book:
+        if spent:
+            book.spend(spend_of(plans[1], "5" * 32, TODAY))
+    (folder / "plan.toml").write_text(FEW_CARDS.format(epsilon=epsilon), encoding="utf-8")
+    return read_case(folder / "plan.toml", today=TODAY)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "spent", "state"), [("0.5", None, MET), ("0.5", "1.5", NOTE), ("0.9", None, MET), ("2", None, YOURS)]
+)
+def test_a_small_epsilon_is_met_for_cards_and_all_releases_together_alone(
+    epsilon: str, spent: str | None, state: str, tmp_path: Path
+) -> None:
+    case = of_cards(tmp_path, epsilon, spent)
+    assert states(case)["1"] == state
+    without = Case(case.manifest, case.plan, on=TODAY)
+    assert states(without)["1"] == (NOTE if state == MET else state), "who has no ledger does not know what was spent"
+
+
+def test_a_small_epsilon_for_less_than_a_person_has_a_note(tmp_path: Path) -> None:
+    case = year_of_weeks(tmp_path)
+    assert case.together is not None
+    assert case.together <= 1
+    assert states(case)["1"] == NOTE
+    assert states(case)["15"] == MET
+
+
+def test_given_exact_totals_the_state_is_that_of_what_is_exchanged() -> None:
+    manifest = Folder(GOLDEN / "3" / "paper").manifest
+    loss = {each.neighbours: each.exact.loss for each in manifest.guarantees}
+    claim = TotalClaim(trips=12345, of={"mode": "bus"}, source="Annual report", calibrated=False)
+    added = manifest.model_copy(update={"neighbours": "add-remove"})
+    assert Case(added).loss == loss["add-remove"]
+    assert Case(added.model_copy(update={"totals": (claim,)})).loss == loss["replace"] != loss["add-remove"]
+
+
+# --- what hazards name, where no other test shows it ------------------------------------------------------------------
+
+EVERY = ("3/paper", "3/cards", "3/dictionary", "3/gaussian", "3e/world-of-noise", "3f/calendar-totals")
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_curve_and_both_notions_are_what_the_accountant_says(name: str) -> None:
+    """Hazard 5: every published point, in its notion, is a bound, and a close one."""
+    case = Case(Folder(GOLDEN / name).manifest)
+    cells = [each.cells for each in case.mechanisms.values()]
+    manifest = case.manifest
+    assert {each.neighbours for each in manifest.guarantees} == {"replace", "add-remove"}
+    curve = [(manifest.curve.neighbours, each.epsilon, each.delta) for each in manifest.curve.points]
+    assert curve
+    promised = [(each.neighbours, each.epsilon, each.delta_accounted) for each in manifest.guarantees]
+    for neighbours, epsilon, stated in [*curve, *promised]:
+        exact = delta(cells, float(epsilon), case.exposure(neighbours))
+        off = 1e-14  # where noise is pure, the accountant's floats are not quite 0
+        assert exact * (1 - 1e-4) - off <= float(stated) <= exact * (1 + 1e-3) + off
+
+
+@pytest.mark.parametrize("name", ["3e/world-of-noise", "3f/calendar-totals", "3f/world-of-noise"])
+def test_noise_on_every_cell_has_no_bias_and_keeps_its_error_bound(name: str) -> None:
+    """Hazard 11, exactly: from the integers that are drawn from."""
+    manifest = Folder(GOLDEN / name).manifest
+    for table in manifest.tables:
+        law = manifest.mechanism_of(table).distribution(7)
+        assert sum(law.values()) == 1
+        assert sum(value * chance for value, chance in law.items()) == 7
+        beyond = sum(chance for value, chance in law.items() if abs(value - 7) > table.error_95)
+        assert 0 < beyond <= Fraction(1, 20)

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from tapveil.base import svg
 from tapveil.base.numbers import percent
+from tapveil.base.svg import ON_PAGE, QUARTERS, Place, area, box, line, marks, plain, shortened, text
 from tapveil.base.vocabulary import MISSING
-from tapveil.internal import explain, svg
+from tapveil.internal import explain
 from tapveil.internal.comparison.compare import Comparison
 from tapveil.internal.report.model.accuracy import TableAccuracy
 from tapveil.internal.report.model.density import Density
 from tapveil.internal.report.model.suppression import Group, Strip
-from tapveil.internal.svg import ON_PAGE, QUARTERS, Place, area, box, line, marks, plain, shortened, text
 from tapveil.privacy.attacker import attacker
 
 if TYPE_CHECKING:

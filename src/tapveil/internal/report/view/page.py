@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 
 from tapveil._version import __version__
 from tapveil.base.numbers import percent, three_digits
+from tapveil.base.svg import printable
 from tapveil.base.vocabulary import MINUTES_PER_DAY, NOUNS
 from tapveil.internal.comparison.compare import ALL
 from tapveil.internal.comparison.screen import refusals
@@ -23,7 +24,6 @@ from tapveil.internal.report.model.accuracy import QUANTILES
 from tapveil.internal.report.model.advice import actions
 from tapveil.internal.report.model.density import AT, WANTED
 from tapveil.internal.report.view import figures
-from tapveil.internal.svg import printable
 from tapveil.plan.model import TIMETABLE
 from tapveil.privacy.rational import decimal_text
 from tapveil.published.describe.wording import COUNTED, UNIT_NAMES, change
