@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 
-from playwright.sync_api import Browser, Playwright
+from playwright.sync_api import Browser, BrowserType, Playwright
 
 FLAGS = ["--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"]
 
@@ -19,5 +19,10 @@ def chromium() -> str | None:
 
 def launch(playwright: Playwright) -> Browser:
     """A browser without a window."""
+    return launch_with(playwright.chromium)
+
+
+def launch_with(kind: BrowserType, *flags: str) -> Browser:
+    """The same, with some flags more."""
     sandbox = os.geteuid() != 0  # Chromium refuses its sandbox to root
-    return playwright.chromium.launch(executable_path=chromium(), args=FLAGS, chromium_sandbox=sandbox)
+    return kind.launch(executable_path=chromium(), args=[*FLAGS, *flags], chromium_sandbox=sandbox)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -15,6 +16,7 @@ import tapveil
 from tapveil.demo.city import make_city
 from tapveil.plan.model import Plan
 from tests.conftest import WITH_TOTAL, free_plan, write_csv
+from tests.support.journeys import journeys
 
 DAYS = [date(2025, 3, 3), date(2025, 3, 4), date(2025, 3, 8)]
 HOSTILE = (
@@ -70,7 +72,7 @@ class Opener:
         looked.page.on("pageerror", lambda error: looked.complaints.append(str(error)))
         looked.page.goto(f"{(folder / 'explorer.html').as_uri()}{view}")
         if options.get("java_script_enabled", True):
-            looked.page.wait_for_function("performance.getEntriesByName('drawn').length > 0 || !trouble.hidden")
+            looked.page.wait_for_function("() => performance.getEntriesByName('drawn').length > 0 || !trouble.hidden")
         self.opened.append(looked)
         return looked
 
@@ -82,7 +84,8 @@ def look(browser: Browser) -> Iterator[Opener]:
     yield opener
     for looked in opener.opened:
         outside = [url for url in looked.requests if not url.startswith(("file:", "blob:"))]
-        others = [url for url in looked.requests if url.startswith("file:") and "/explorer.html" not in url]
+        own = re.compile(r"/explorer\.html|/explorer/part-[0-9]{4}\.js$")
+        others = [url for url in looked.requests if url.startswith("file:") and not own.search(url)]
         looked.page.context.close()
         assert (outside, others, looked.complaints) == ([], [], [])
 
@@ -100,6 +103,13 @@ def city(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ((old, new),) = WITH_TOTAL.items()
     plan = Plan.parse(path.read_text(encoding="utf-8").replace(old, new), base=path.parent)
     return _released(plan, folder / "published")
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eleven days of a small city."""
+    folder = tmp_path_factory.mktemp("world")
+    return tapveil.release(journeys(folder), folder / "published", in_ledger=False).path
 
 
 @pytest.fixture(scope="session")

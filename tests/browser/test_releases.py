@@ -16,17 +16,15 @@ from tapveil.demo.city import make_city
 from tapveil.internal.report.model.findings import findings
 from tapveil.internal.report.view.page import html
 from tapveil.plan.model import Plan, preset_text
-from tapveil.published.explorer.page import page as page_text
+from tapveil.published.explorer.page import page_files
 from tests.browser.conftest import Opener
 from tests.conftest import free_plan, write_csv
 
 COLUMNS = ("mode", "date", "tap_on_time", "tap_on_location", "tap_off_time", "tap_off_location", "card")
 EVERYTHING = """(name) => {
   const found = [], view = tapveil.view, table = tapveil.release.tables.find((each) => each.name === name);
-  table.indexParts();
-  for (const key of table.parts.keys()) {
-    const codes = key === "" ? [] : key.split(",").map(Number);
-    const part = { ...view.part, ...Object.fromEntries(table.chosen.map((column, i) => [column, codes[i]])) };
+  for (const own of table.everyPart) {
+    const part = { ...view.part, ...own };
     tapveil.set({ table, part, place: null, time: null, vs: null, find: "" });
     found.push(tapveil.cards.at(-1).csv());
   }
@@ -253,7 +251,7 @@ def test_seventy_thousand_places_are_drawn(tmp_path: Path, look: Opener) -> None
     one = {"mode": ["bus"] * count, "date": ["2025-03-03"] * count}
     for side in ("on", "off"):
         shape[f"{side}_location"] = pa.table({**one, f"tap_{side}_location": names, "count": [40] * count})
-    text = page_text(made._manifest(), {"description": "", "resources": []}, shape, [], None)
+    text = page_files(made.manifest_of_bins(), {"description": "", "resources": []}, shape, [], None)["explorer.html"]
     (tmp_path / "explorer.html").write_text(text, encoding="utf-8")
     looked = look(tmp_path, "#table=on_location&mode=bus")
     assert looked.run("tapveil.cards[0].rows.length") == count

@@ -111,7 +111,8 @@ def test_the_page_holds_what_the_folder_says_and_no_more(folder: Path) -> None:
     assert {table["name"]: table["rows"] for table in about["tables"]} == rows
     assert "total" not in rows, "totals are said beside the tables"
     assert about["total"]["rows"] == len(tapveil.open(folder).totals)
-    columns = sum(table["rows"] * sum(table["widths"]) for table in [*about["tables"], about["total"]])
+    blocks = [block for table in [*about["tables"], about["total"]] for block in table.get("blocks", [table])]
+    columns = sum(block["rows"] * sum(block["widths"]) for block in blocks)
     assert len(data) == 4 + size + columns
 
 

@@ -1,16 +1,18 @@
 """What the page holds: words from the manifest, the published tables as codes, the shapes of places.
 
 Every part follows from files of the folder, so `verify` makes the page again and compares. Of a known world with
-estimates it holds both, the estimates first. What is too large is left out, by a rule that asks for sizes alone.
+estimates it holds both, the estimates first. Large tables are in files next to the page, which are read when they are
+asked for; what is too large even so is left out. Both by a rule that asks for sizes alone.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,16 +22,25 @@ import pyarrow.compute as pc
 
 from tapveil.base.time_bins import TimeBins
 from tapveil.base.vocabulary import CHECKSUMS, COUNT, ESTIMATES, HIGH, LOW, MANIFEST, PACKAGE, README, RIDER, WEIGHT
+from tapveil.privacy.distribution import spread, variance
+from tapveil.privacy.intervals import MISS
+from tapveil.privacy.mechanisms import Gaussian, World
 from tapveil.published.describe.wording import rounded_up, wording
 from tapveil.published.explorer.columns import LARGEST, Integers, packed, width_of
 from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.places import FeatureCollection
-from tapveil.published.sheets import DerivedSheet
+from tapveil.published.sheets import DerivedSheet, whole
 
-MOST_CELLS = 3_000_000
-"""What a browser on a modest machine still opens at ease; the page leaves out larger tables, and says so."""
-MOST_OF_A_WORLD = 1_000_000
+MOST_IN_PAGE = 1_000_000
+"""Cells of the page itself: its first view takes less than a second on a modest machine. Larger tables are in files."""
+IN_PAGE_OF_A_WORLD = 500_000
 """The same of estimates, which have four numbers each, and again of measurements."""
+IN_A_FILE = 120_000
+"""Cells of a file next to the page, but for a part that has more: a quarter of a megabyte."""
+MOST_CELLS = 20_000_000
+"""Of the page and its files: fifty megabytes. The page leaves out larger tables, and says so."""
+MOST_OF_A_WORLD = 5_000_000
+"""The same of estimates, and again of measurements."""
 MOST_TYPICAL = 600_000
 """Cells of trips by kind of day."""
 PLACES = "*place"
@@ -46,6 +57,8 @@ class Contents:
 
     about: dict[str, Any]
     columns: list[bytes] = field(default_factory=list)
+    parts: list[bytes] = field(default_factory=list)
+    """The columns of rows that are in files: the first is that of file 1."""
 
     @property
     def data(self) -> bytes:
@@ -67,7 +80,18 @@ class Drawn:
     times: TimeBins
     listed: tuple[str, ...]
     """The labels of the times that it has: those of the hours of service, where there are such."""
-    cells: pa.Table
+    pieces: Callable[[], Iterable[pa.Table]]
+    """Its cells, some at a time: those of every day may be too many for the memory, and then for the page."""
+
+    @cached_property
+    def rows(self) -> int:
+        """How many cells it has."""
+        return sum(map(len, self.pieces()))
+
+    @cached_property
+    def cells(self) -> pa.Table:
+        """All of them, of a table that the page shows."""
+        return pa.concat_tables(self.pieces()).combine_chunks()
 
     @property
     def numbers(self) -> list[Integers]:
@@ -78,7 +102,7 @@ class Drawn:
     @property
     def fits(self) -> bool:
         """Whether a browser counts so far."""
-        return _largest(self.cells) <= LARGEST
+        return max(map(_largest, self.pieces())) <= LARGEST
 
 
 def contents(
@@ -95,6 +119,8 @@ def contents(
     detailed = [each for each in estimated if each.columns]
     room = MOST_OF_A_WORLD if detailed else MOST_CELLS
     shown = [*_that_fit(detailed, room), *_that_fit(measured, room)]
+    near = IN_PAGE_OF_A_WORLD if detailed else MOST_IN_PAGE
+    inside = {each.path for some in (detailed, measured) for each in _that_fit([t for t in some if t in shown], near)}
     labels = _labels(manifest, shown)
     words = wording(manifest.versions.wording)
     losses = {each.neighbours: each.exact.loss for each in manifest.guarantees}
@@ -124,7 +150,7 @@ def contents(
             "shapes": places["features"] if places else [],
         }
     )
-    page.about["tables"] = [_table(manifest, each, labels, page) for each in shown]
+    page.about["tables"] = [_table(manifest, each, labels, page, each.path in inside) for each in shown]
     page.about["total"] = _total(manifest, _totals(stated, tables), labels, page)
     total = next((each.cells for each in estimated if not each.columns), None)
     page.about["estimated_total"] = _total(manifest, total, labels, page)
@@ -143,14 +169,14 @@ def _drawn_as(manifest: Manifest) -> Manifest:
 
 def _measured(manifest: Manifest, table: TableClaim, cells: pa.Table) -> Drawn:
     times, listed = manifest.times(table), manifest.listed_times(table)
-    return Drawn(table.name, manifest.files(table)[0], table.columns, table, times, listed, cells)
+    return Drawn(table.name, manifest.files(table)[0], table.columns, table, times, listed, whole(cells))
 
 
 def _estimate(manifest: Manifest, sheet: DerivedSheet) -> Drawn:
     columns = tuple(key for key in sheet.keys if key not in manifest.partition)
     alike = next(table for table in manifest.tables if table.level is None)  # estimates have the bins of the plan
     times, listed = manifest.times(alike), manifest.listed_times(alike)
-    return Drawn(sheet.name, sheet.path, columns, None, times, listed, sheet.cells)
+    return Drawn(sheet.name, sheet.path, columns, None, times, listed, sheet.pieces)
 
 
 def _totals(manifest: Manifest, tables: Mapping[str, pa.Table]) -> pa.Table | None:
@@ -174,8 +200,8 @@ def _least(manifest: Manifest) -> int:
 def _that_fit(tables: Sequence[Drawn], room: int) -> list[Drawn]:
     """The tables that the page has room for: the smallest first, so that it always has something to show."""
     fit = set()
-    for table in sorted(tables, key=lambda each: (len(each.cells), each.name)):
-        room -= len(table.cells)
+    for table in sorted(tables, key=lambda each: (each.rows, each.name)):
+        room -= table.rows
         if room >= 0 and table.fits:
             fit.add(table.name)
     return [each for each in tables if each.name in fit]
@@ -253,8 +279,10 @@ def _labels(manifest: Manifest, tables: Iterable[Drawn]) -> dict[str, list[str]]
     return {name: sorted(texts) for name, texts in sorted(found.items())}
 
 
-def _table(manifest: Manifest, table: Drawn, labels: Mapping[str, Sequence[str]], page: Contents) -> dict[str, Any]:
-    """One table: its description for the page; its columns are added to the contents."""
+def _table(
+    manifest: Manifest, table: Drawn, labels: Mapping[str, Sequence[str]], page: Contents, inside: bool
+) -> dict[str, Any]:
+    """One table: its description for the page; its columns are added to the contents, or to files next to it."""
     times, keys, claim = table.listed, (*manifest.partition, *table.columns), table.claim
     lists = {key: _list_of(manifest, key, table) for key in keys if manifest.columns[key] != "time"}
     codes = [_codes(table.cells.column(key), labels[lists[key]] if key in lists else times) for key in keys]
@@ -270,15 +298,38 @@ def _table(manifest: Manifest, table: Drawn, labels: Mapping[str, Sequence[str]]
         "times": list(times[1:]) if timed else [],
         "until": [table.times.ends[label] for label in times[1:]] if timed else [],
         "rows": len(table.cells),
-        "widths": _add(page, codes, [counts - start, *others]),
         "from": start,
         "estimate": claim is None,
     }
+    columns = _in_order(codes, [counts - start, *others])
+    if inside:
+        about["blocks"] = [{"rows": len(table.cells), "widths": _write(page.columns, columns, len(keys)), "file": None}]
+    else:
+        about |= _in_files(manifest, page, columns, len(keys), start)
+        about["busy"] = {
+            key: int(np.argmax(np.bincount(code, weights=np.maximum(counts, 0))))
+            for key, code in zip(keys, codes, strict=True)
+            if key in table.columns and len(counts)
+        }
     if claim is None:
-        return {**about, "half": 0, "least": 0, "absent": 0, "smallest": 1}
+        return {
+            **about,
+            "half": 0,
+            "change": 0,
+            "variance": 0,
+            "gaussian": False,
+            "least": 0,
+            "absent": 0,
+            "smallest": 1,
+        }
+    mechanism = manifest.mechanism_of(claim)
     return {
         **about,
         "half": claim.error_95,
+        # Of two counts that are both published; cells that are not have the other half of the misses.
+        "change": spread({mechanism: 2}, MISS / 2),
+        "variance": float(f"{variance(mechanism):.6g}"),  # digits on which all machines agree
+        "gaussian": isinstance(mechanism, Gaussian | World),
         "least": _least(manifest),
         "absent": claim.absent_95,
         "smallest": 1 if manifest.is_world else claim.smallest_published,
@@ -319,16 +370,58 @@ def _are_in_order(codes: Sequence[Integers]) -> bool:
     return True
 
 
-def _add(page: Contents, codes: list[Integers], numbers: list[Integers]) -> list[int]:
-    """Columns into the contents, sorted by the codes, which are written as differences; how wide each is."""
+def _in_order(codes: list[Integers], numbers: list[Integers]) -> list[Integers]:
+    """Columns, sorted by the codes."""
     columns = [*codes, *numbers]
-    if not _are_in_order(codes):  # mostly they are
-        order = np.lexsort(codes[::-1])
-        columns = [column[order] for column in columns]
+    if _are_in_order(codes):  # mostly they are
+        return columns
+    order = np.lexsort(codes[::-1])
+    return [column[order] for column in columns]
+
+
+def _write(out: list[bytes], columns: Sequence[Integers], keys: int) -> list[int]:
+    """Columns as bytes, the first of which are keys and are written as differences; how wide each is."""
     widths = [width_of(column) for column in columns]
     for index, (column, width) in enumerate(zip(columns, widths, strict=True)):
-        page.columns.append(packed(column, width, differences=index < len(codes)))
+        out.append(packed(column, width, differences=index < keys))
     return widths
+
+
+def _add(page: Contents, codes: list[Integers], numbers: list[Integers]) -> list[int]:
+    """Columns into the page, sorted by the codes; how wide each is."""
+    return _write(page.columns, _in_order(codes, numbers), len(codes))
+
+
+def _in_files(manifest: Manifest, page: Contents, columns: Sequence[Integers], keys: int, start: int) -> dict[str, Any]:
+    """A table in files, some parts of the data in each; the page knows of each part where it is, and how busy."""
+    partition, counts = columns[: len(manifest.partition)], columns[keys] + start
+    begins = np.zeros(len(counts), dtype=bool)
+    begins[0] = True  # a table of no rows is small, and in the page
+    for code in partition:
+        begins[1:] |= np.diff(code) != 0
+    starts = np.flatnonzero(begins)
+    sizes = np.diff(np.append(starts, len(counts)))
+    most, sums = np.maximum.reduceat(counts, starts), np.add.reduceat(counts, starts)
+    facts = [sizes, np.maximum(most, 2), np.maximum(sums, 0)]
+    widths = _write(page.columns, [*(code[starts] for code in partition), *facts], len(partition))
+    blocks = []
+    for first, last in _filled(sizes):
+        rows, part = slice(int(first), int(last)), list[bytes]()
+        found = {"rows": int(last - first), "widths": _write(part, [column[rows] for column in columns], keys)}
+        page.parts.append(b"".join(part))
+        blocks.append({**found, "file": len(page.parts)})
+    return {"spans": {"rows": len(starts), "widths": widths}, "blocks": blocks}
+
+
+def _filled(sizes: Integers) -> Iterator[tuple[int, int]]:
+    """The rows of each file: as many parts as it has room for, and one at least."""
+    first = last = 0
+    for size in map(int, sizes):
+        if last > first and last + size - first > IN_A_FILE:
+            yield first, last
+            first = last
+        last += size
+    yield first, last
 
 
 # --- typical days ---------------------------------------------------------------------------------------------------
@@ -347,12 +440,16 @@ def _typical(
     time = next(column for column in table.columns if manifest.columns[column] == "time")
     places = [column for column in table.columns if manifest.columns[column] == "location"]
     keys = [*manifest.partition[:-1], *places]
-    codes = [_codes(table.cells.column(key), labels[_list_of(manifest, key)]) for key in keys]
-    day, bins = _codes(table.cells.column("date"), days), _codes(table.cells.column(time), table.times.labels)
     for each in (table.times, _parts_of_day(table.times)):
         starts = np.searchsorted(each.starts, table.times.starts, side="right")
-        own = np.concatenate([[0], starts])[bins]
-        found, sums = _summed([*codes[:-2], kinds[day], own, *codes[-2:]], table.numbers[0])
+        parts = []
+        for cells in table.pieces():
+            codes = [_codes(cells.column(key), labels[_list_of(manifest, key)]) for key in keys]
+            day, bins = _codes(cells.column("date"), days), _codes(cells.column(time), table.times.labels)
+            own = np.concatenate([[0], starts])[bins]
+            parts.append(_summed([*codes[:-2], kinds[day], own, *codes[-2:]], cells.column(COUNT).to_numpy()))
+        together = [np.concatenate(column) for column in zip(*(codes for codes, _ in parts), strict=True)]
+        found, sums = _summed(together, np.concatenate([sums for _, sums in parts]))
         if len(sums) <= MOST_TYPICAL:
             return {
                 "columns": [*keys[:-2], "kind", time, *places],

@@ -139,8 +139,9 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue
 
 // A text cut to a width, by halving: measuring is slow, so what was cut is remembered.
 const cuts = new Map();
-function cut(context, text, width) {
-  const key = `${Math.round(width)}\n${text}`;
+function cut(context, text, width, end = false) {
+  const kept = (letters) => (end ? "…" + text.slice(text.length - letters) : text.slice(0, letters) + "…"),
+    key = `${Math.round(width)}${end}\n${text}`;
   if (cuts.has(key)) return cuts.get(key);
   let found = text;
   if (context.measureText(text).width > width) {
@@ -148,12 +149,20 @@ function cut(context, text, width) {
       high = text.length;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (context.measureText(text.slice(0, middle) + "…").width <= width) low = middle;
+      if (context.measureText(kept(middle)).width <= width) low = middle;
       else high = middle - 1;
     }
-    found = text.slice(0, low) + "…";
+    found = kept(low);
   }
   if (cuts.size > 5000) cuts.clear();
   cuts.set(key, found);
   return found;
+}
+
+// Texts cut to a width; those that would look alike keep their ends.
+function cutApart(context, texts, width) {
+  const found = texts.map((text) => cut(context, text, width)),
+    seen = new Set(),
+    twice = new Set(found.filter((text) => seen.size === seen.add(text).size));
+  return found.map((text, i) => (twice.has(text) ? cut(context, texts[i], width, true) : text));
 }

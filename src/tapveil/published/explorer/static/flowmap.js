@@ -1,8 +1,9 @@
 // The flow map: each flow starts wide, where trips start, and ends in a point, where they end.
 
 const LABELS = 14;
-const OUTSIDE = 0.03;
-const NEARER = 0.75;
+const OUTSIDE = 0.015;
+const NEARER = 0.9;
+const FEWEST_FRAMED = 8; // a few changes are no reason to look at nothing else
 
 class FlowMap extends Ground {
   constructor(app, card) {
@@ -15,7 +16,11 @@ class FlowMap extends Ground {
       codes = new Map(places.map((place) => [place.code, place]));
     Object.assign(this, { pairs, places });
     this.place = places.find((place) => place.name === view.place) ?? null;
-    const drawn = (pair) => pair.count > 0 && pair.from !== pair.to && codes.has(pair.from) && codes.has(pair.to);
+    const drawn = (pair) =>
+      (pairs.then ? Math.abs(pair.count) > pairs.limit : pair.count > 0) &&
+      pair.from !== pair.to &&
+      codes.has(pair.from) &&
+      codes.has(pair.to);
     const own = (pair) => !this.place || pair.from === this.place.code || pair.to === this.place.code;
     const all = pairs.all.filter((pair) => drawn(pair) && own(pair));
     this.number = all.length;
@@ -24,8 +29,8 @@ class FlowMap extends Ground {
       .map((pair) => ({ pair, from: codes.get(pair.from), to: codes.get(pair.to) }))
       .reverse();
     this.shown = this.lines.reduce((sum, { pair }) => sum + pair.count, 0);
-    this.most = Math.max(1e-9, this.lines.at(-1)?.pair.count ?? 1);
-    this.scale = new Scale(this.app.colours, this.lines[0]?.pair.count ?? 1, this.most);
+    this.most = Math.max(1e-9, Math.abs(this.lines.at(-1)?.pair.count ?? 1));
+    this.scale = new Scale(this.app.colours, Math.abs(this.lines[0]?.pair.count ?? 1), this.most);
     this.busiest = [...places].sort((a, b) => this.volume(b) - this.volume(a));
     this.frame();
     this.paint();
@@ -38,35 +43,43 @@ class FlowMap extends Ground {
     return this.volume(place) || null;
   }
 
-  // At first as near as most of the trips allow; it stays so until another mode is chosen.
+  // At first as near as most of what is drawn allows; it stays so until another mode is chosen.
   frame() {
     const mode = this.app.view.part.mode ?? 0,
-      ends = new Set();
+      ends = new Map();
     if (this.mode === mode) return;
     this.mode = mode;
     this.near = { zoom: 1, x: 0, y: 0 };
-    for (const { from, to } of this.lines) ends.add(from).add(to);
-    const spans = [0, 1].map((i) => middling([...ends], i, (place) => this.volume(place)));
-    const framed = [...ends].filter((place) =>
+    for (const { from, to, pair } of this.lines)
+      for (const place of [from, to]) ends.set(place, (ends.get(place) ?? 0) + Math.abs(pair.count));
+    const spans = [0, 1].map((i) => middling([...ends.keys()], i, (place) => ends.get(place)));
+    const framed = [...ends.keys()].filter((place) =>
       spans.every(([low, high], i) => low <= place.middle[i] && place.middle[i] <= high),
     );
     const wide = (places, i) => {
       const along = places.map((place) => place.middle[i]);
       return Math.max(...along) - Math.min(...along);
     };
-    const gains = framed.length > 2 && [0, 1].every((i) => wide(framed, i) < NEARER * wide([...ends], i));
+    const gains = framed.length > FEWEST_FRAMED && [0, 1].every((i) => wide(framed, i) < NEARER * wide(this.places, i));
     this.framed = gains ? framed : null;
   }
 
   // The widest flow is as wide as there is room between places.
   thick(count) {
-    return 0.7 + this.widest * (count / this.most);
+    return 0.7 + this.widest * (Math.abs(count) / this.most);
   }
 
   colour(line) {
     const { colours } = this.app;
-    if (!this.place) return this.scale.colour(line.pair.count);
+    if (this.pairs.then) return line.pair.count > 0 ? colours.on : colours.off;
+    if (!this.place) return this.shade(line.pair.count);
     return line.from === this.place ? colours.on : colours.off;
+  }
+
+  // Without the palest colours: lines are thin.
+  shade(count) {
+    const { ramp } = this.app.colours;
+    return ramp[Math.round((0.25 + 0.75 * this.scale.share(Math.abs(count))) * (ramp.length - 1))];
   }
 
   // A flow keeps to the right of the straight line, so that both directions are seen.
@@ -98,12 +111,15 @@ class FlowMap extends Ground {
       draw.quadraticCurveTo(cx + nx * 0.6, cy + ny * 0.6, bx, by);
       draw.quadraticCurveTo(cx - nx * 0.6, cy - ny * 0.6, ax - nx, ay - ny);
       draw.closePath();
-      draw.globalAlpha = 0.35 + 0.5 * Math.sqrt(line.pair.count / this.most);
+      draw.globalAlpha = 0.55 + 0.4 * Math.sqrt(Math.abs(line.pair.count) / this.most);
+      draw.strokeStyle = colours.paper; // a thin edge tells a flow from those below it
+      draw.lineWidth = 1;
+      draw.stroke();
       draw.fillStyle = this.colour(line);
       draw.fill();
     }
     draw.globalAlpha = 1;
-    this.dots(draw);
+    this.dots(draw, width, height);
     this.labels(draw, width, height);
     if (this.focus && document.activeElement === this.canvas) this.ring(draw, this.focus, colours.focus, 3);
   }
@@ -129,12 +145,14 @@ class FlowMap extends Ground {
     return (1.8 + 5.3 * Math.sqrt(this.volume(place) / most)) * small;
   }
 
-  dots(draw) {
+  dots(draw, width, height) {
     const { colours } = this.app;
     for (const place of this.places) {
-      const [x, y] = this.to(place.middle);
+      const [x, y] = this.to(place.middle),
+        radius = place === this.place ? Math.max(6, this.radius(place)) : this.radius(place);
+      if (Math.min(x, y, width - x, height - y) < radius + 1) continue; // none is cut by the edge
       draw.beginPath();
-      draw.arc(x, y, place === this.place ? Math.max(6, this.radius(place)) : this.radius(place), 0, 7);
+      draw.arc(x, y, radius, 0, 7);
       draw.fillStyle = place === this.place ? colours.accent : colours.paper;
       draw.fill();
       draw.strokeStyle = colours.ink;
@@ -153,7 +171,7 @@ class FlowMap extends Ground {
     let left = width > 500 ? LABELS : 6;
     for (const place of wanted) {
       const [x, y] = this.to(place.middle);
-      if (left <= 0 || x < 0 || y < 0 || x > width || y > height) continue;
+      if (left <= 0 || x < 0 || y < 8 || x > width || y > height - 8) continue;
       const text = cut(draw, words.place(place.name, view.part), 150),
         size = draw.measureText(text).width,
         away = this.radius(place) + 5;
@@ -172,11 +190,14 @@ class FlowMap extends Ground {
     }
   }
 
-  // The places to name: those at the other end of the largest flows of the selected one, else the busiest.
+  // The places to name: those at the other end of the largest flows of the selected one; else the ends of the largest
+  // flows, and the busiest.
   ends() {
-    if (!this.place) return this.busiest.slice(0, 40);
-    const ends = [...this.lines].reverse().map((line) => (line.from === this.place ? line.to : line.from));
-    return [...new Set(ends)].slice(0, 30);
+    const largest = [...this.lines].reverse();
+    const ends = this.place
+      ? largest.map((line) => (line.from === this.place ? line.to : line.from))
+      : [...largest.slice(0, 3).flatMap(({ from, to }) => [from, to]), ...this.busiest];
+    return [...new Set(ends)].slice(0, 40);
   }
 
   sayAt(event) {
@@ -206,6 +227,7 @@ class FlowMap extends Ground {
   say(place) {
     const { words, view } = this.app,
       [out, back] = this.card.both(place.code);
+    if (this.pairs.then) return [words.place(place.name, view.part), ...this.card.changes(place.code)];
     return [words.place(place.name, view.part), `from here ${this.card.text(out)}`, `to here ${this.card.text(back)}`];
   }
 

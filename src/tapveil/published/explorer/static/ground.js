@@ -118,14 +118,14 @@ class Ground {
     if (!this.served.has(mode)) {
       const wanted = this.app.release.labels.mode.indexOf(mode),
         found = new Set();
-      for (const table of this.app.release.tables.filter((each) => !each.wider))
+      for (const table of this.app.release.tables.filter((each) => !each.wider && each.complete))
         for (const column of table.columns.filter((each) => table.kind(each) === "location")) {
           for (let row = 0; row < table.rows; row++)
             if (table.codes.mode[row] === wanted) found.add(table.codes[column][row]);
         }
       this.served.set(mode, found);
     }
-    return this.served.get(mode).has(code);
+    return !this.served.get(mode).size || this.served.get(mode).has(code);
   }
 
   // Degrees to the page: narrower towards the poles, everything in sight at first.

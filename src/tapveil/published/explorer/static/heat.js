@@ -44,11 +44,12 @@ class Heat {
       this.cells.across && table.kind(this.cells.across) !== "time" && this.across.length < this.cells.columns.size;
     at("heat-note").replaceChildren(
       view.comparing && this.cells.across
-        ? `Change from ${words.label(table, view.day, view.vs, view.part)} to ${words.label(table, view.day, view.part[view.day], view.part)}, where both are published.`
-        : `${plural(this.cells.size, table.estimate ? "estimate" : "count")} ${table.estimate ? "above 0" : "published"} in ${plural(this.rows.length, "row")}${this.rows.length > 24 ? ", scroll for more" : ""}${release.every_cell ? "" : `; hatched: not published, ${words.absent(table)}`}.`,
+        ? `Change from ${words.label(table, view.day, view.vs, view.part)} to ${words.label(table, view.day, view.part[view.day], view.part)}, where both are published${view.several || release.periods.several(view.other) ? " on every day" : ""}.`
+        : `${view.several ? `${capital(words.label(table, view.day, view.part[view.day], view.part))}: ` : ""}${plural(this.cells.size, table.estimate ? "estimate" : "count")} ${table.estimate ? "above 0" : "published"} in ${plural(this.rows.length, "row")}${this.rows.length > 24 ? ", scroll for more" : ""}${release.every_cell ? "" : `; hatched: not published, ${words.absent(table)}`}${view.several && !release.every_cell && !table.estimate ? "; with a corner: some days are not published, and what is listed is drawn" : ""}.`,
       this.cells.across && table.kind(this.cells.across) !== "time"
         ? ` Down: ${words.columnTitle(this.cells.down)}; across: ${words.columnTitle(this.cells.across)}.`
         : "",
+      view.comparing && table.estimate ? ` ${CHANGES_OF_ESTIMATES}` : "",
       among ? ` Across: the ${this.across.length} busiest of ${this.cells.columns.size}.` : "",
       view.find ? ` ${plural(this.rows.length, "row")} match “${view.find}”.` : "",
     );
@@ -76,15 +77,17 @@ class Heat {
     if (!this.cells.across)
       at("heat-legend").replaceChildren(
         `The thin line at the end of a bar is the ${words.interval(table)}.${table.from < 0 ? " Negative numbers have no bar." : ""}`,
-        this.otherCells ? " The vertical mark is the other day." : "",
+        this.otherCells ? ` The vertical mark: ${words.label(table, view.day, view.vs, view.part)}.` : "",
       );
     else
       legend(
         at("heat-legend"),
         this.app,
         this.scale,
-        view.comparing ? `more on ${words.label(table, view.day, view.part[view.day], view.part)}` : release.counted,
-        view.comparing ? "not published on one of the two days" : `not published: ${words.absent(table)}`,
+        view.comparing
+          ? `more: ${words.label(table, view.day, view.part[view.day], view.part)}`
+          : release.counted + (view.several ? " a day" : ""),
+        view.comparing ? "not published on one of the days" : `not published: ${words.absent(table)}`,
       );
   }
 
@@ -191,8 +194,7 @@ class Heat {
   value(down, across) {
     const one = this.cells.at(down, across);
     if (!this.app.view.comparing) return one === SUPPRESSED ? null : one;
-    const two = this.otherCells.at(down, across);
-    return one === SUPPRESSED || two === SUPPRESSED ? null : one - two;
+    return difference(this.cells, this.otherCells, down, across);
   }
 
   layout() {
@@ -236,6 +238,7 @@ class Heat {
           if (value === null) return;
           draw.fillStyle = this.scale.colour(value);
           draw.fillRect(this.left + k * this.cell, y, this.cell - gap, this.row - 1);
+          if (this.cells.partial?.(code, column)) this.corner(draw, this.left + (k + 1) * this.cell - gap, y);
         });
       else this.bar(draw, code, y);
       const chosen = code === view.placeIn(table) && table.kind(this.cells.down) === "location";
@@ -252,7 +255,8 @@ class Heat {
         const count = this.wholeCells.at(code);
         draw.fillStyle = colours.soft;
         draw.textAlign = "right";
-        draw.fillText(count === SUPPRESSED ? "—" : number(count), this.width - 8, y + this.row / 2);
+        const partial = this.wholeCells.partial?.(code) ? "≥ " : "";
+        draw.fillText(count === SUPPRESSED ? "—" : partial + number(Math.round(count)), this.width - 8, y + this.row / 2);
       }
       if (chosen) {
         draw.strokeStyle = colours.accent;
@@ -268,6 +272,20 @@ class Heat {
       draw.lineWidth = 3;
       draw.strokeRect(this.left + this.focus.column * this.cell - 1, y - 1, Math.max(this.cell, 5) + 1, this.row + 1);
     }
+  }
+
+  // What some of the days do not list.
+  corner(draw, right, top) {
+    const size = Math.min(7, this.cell - 1);
+    draw.beginPath();
+    draw.moveTo(right - size, top);
+    draw.lineTo(right, top);
+    draw.lineTo(right, top + size);
+    draw.fillStyle = this.app.colours.paper;
+    draw.fill();
+    draw.strokeStyle = this.app.colours.soft;
+    draw.lineWidth = 0.8;
+    draw.stroke();
   }
 
   // One column alone is drawn as bars, with the interval at their ends.
@@ -288,7 +306,7 @@ class Heat {
     draw.fillStyle = colours.ink;
     draw.fillRect(x(low), y + this.row / 2 - 1, Math.max(1, x(high) - x(low)), 1.5);
     draw.textAlign = "left";
-    draw.fillText(number(count), x(Math.max(count, high)) + 6, y + this.row / 2);
+    draw.fillText(amount(count) + (spot.missing ? " listed" : ""), x(Math.max(count, high)) + 6, y + this.row / 2);
     if (this.otherCells && this.otherCells.at(code) !== SUPPRESSED) {
       draw.fillStyle = colours.focus;
       draw.fillRect(x(this.otherCells.at(code)) - 1, y + 1, 2, this.row - 3);
@@ -305,12 +323,13 @@ class Heat {
     draw.textBaseline = "middle";
     if (table.kind(this.cells.across) !== "time") {
       draw.textAlign = "left";
-      this.across.forEach((code, k) => {
+      const names = this.across.map((code) => words.label(table, this.cells.across, code, view.part));
+      cutApart(draw, names, 96).forEach((name, k) => {
         if (this.cell < 11 && k % Math.ceil(11 / this.cell)) return;
         draw.save();
         draw.translate(this.left + (k + 0.6) * this.cell, this.top - 5);
         draw.rotate(-Math.PI / 3);
-        draw.fillText(cut(draw, words.label(table, this.cells.across, code, view.part), 96), 0, 0);
+        draw.fillText(name, 0, 0);
         draw.restore();
       });
       return;
@@ -333,7 +352,7 @@ class Heat {
     });
     if (this.right > 60) {
       draw.textAlign = "right";
-      draw.fillText(view.day ? "whole day" : "all days", this.width - 8, 9);
+      draw.fillText(!view.day ? "all days" : view.several ? "a day" : "whole day", this.width - 8, 9);
     }
   }
 
@@ -362,7 +381,11 @@ class Heat {
         : `to ${words.label(table, this.cells.across, column, view.part)}`;
     const head = `${place}${when ? ", " + when : ""}`;
     if (!this.otherCells) return [head, words.sentence(table, spot), words.weight(spot)];
-    return [head, ...words.compared(table, spot, this.otherCells.spot(code, column), view)];
+    const wanted = { [this.cells.down]: code, ...(this.cells.across ? { [this.cells.across]: column } : {}) };
+    return [
+      head,
+      ...words.compared(table, spot, this.otherCells.spot(code, column), this.app.change(table, wanted), view),
+    ];
   }
 
   hover(event) {
@@ -418,6 +441,12 @@ class Heat {
   }
 }
 
+// The change of a cell; null where one of the days does not list it.
+function difference(one, two, down, across = 0) {
+  const counts = [one, two].map((cells) => (cells.partial?.(down, across) ? SUPPRESSED : cells.at(down, across)));
+  return counts.includes(SUPPRESSED) ? null : counts[0] - counts[1];
+}
+
 // Rows by what they show: at the chosen time, or all that is drawn.
 function shownOrder(view, table) {
   const time = table.has("time") ? view.timeIn(table) : null;
@@ -427,7 +456,7 @@ function shownOrder(view, table) {
 // The key to the colours, with the hatching in it: what is not published is part of the picture.
 function legend(where, app, scale, unit, hatched) {
   const strip = el("canvas", { role: "img", "aria-label": "Scale of colours" });
-  const width = Math.min(300, window.innerWidth - 80),
+  const width = Math.min(300, window.innerWidth - 190),
     draw = pen(strip, width, 30);
   const shades = scale instanceof Difference ? app.colours.diverging : app.colours.ramp;
   shades.forEach((shade, i) => {
@@ -440,10 +469,10 @@ function legend(where, app, scale, unit, hatched) {
   let free = -10;
   ticks.forEach((tick, i) => {
     const share = scale instanceof Difference ? (scale.share(tick) + 1) / 2 : scale.share(tick);
-    const text = (scale instanceof Difference && tick > 0 ? "+" : "") + number(tick),
+    const text = (scale instanceof Difference && tick > 0 ? "+" : "") + number(Math.round(tick)),
       size = draw.measureText(text).width;
     const x = Math.max(0, Math.min(width - size, share * width - size / 2));
-    const lastOne = width - draw.measureText(number(ticks[ticks.length - 1])).width - 14;
+    const lastOne = width - draw.measureText(number(Math.round(ticks[ticks.length - 1]))).width - 14;
     if (x > free && (i === ticks.length - 1 || x + size < lastOne)) {
       draw.fillText(text, x, 27);
       free = x + size + 8;

@@ -11,8 +11,9 @@ class App {
     this.introduce();
     at("main").hidden = false;
     if (!release.tables.length || !release.cells) {
-      for (const id of ["controls", "summary", "heat", "profile", "map", "balance", "flows", "numbers"])
+      for (const id of ["controls", "summary", "heat", "profile", "map", "balance", "days", "flows", "numbers"])
         at(id).hidden = true;
+      performance.mark("drawn");
       return;
     }
     this.cards = [
@@ -20,10 +21,13 @@ class App {
       new Profile(this),
       new CityMap(this),
       new Balance(this),
+      new Days(this),
       new Flows(this),
       new Numbers(this),
     ];
-    this.draw();
+    for (const [i, id] of ["heat", "profile", "map", "balance", "days", "flows", "numbers"].entries())
+      this.cards[i].section = at(id);
+    if (this.draw()) performance.mark("drawn");
     window.addEventListener("hashchange", () => {
       if (location.hash !== this.view.hash) {
         this.view.read(location.hash);
@@ -74,7 +78,7 @@ class App {
   measure() {
     const wide = (id) => at(id).clientWidth || this.width?.[id] || 600;
     this.width = Object.fromEntries(
-      ["heat-scroll", "profile-plot", "map-plot", "balance-plot", "flows-plot"].map((id) => [id, wide(id)]),
+      ["heat-scroll", "profile-plot", "map-plot", "balance-plot", "days-plot", "flows-plot"].map((id) => [id, wide(id)]),
     );
   }
 
@@ -83,11 +87,49 @@ class App {
     if (!this.width) this.measure();
     const follows = (card) => changed === null || changed.some((each) => card.constructor.shows.includes(each));
     this.selectors(changed);
-    this.summary();
-    for (const card of this.cards) if (follows(card)) card.draw();
+    const missing = new Set(),
+      waiting = [];
+    const attempt = (card) => {
+      try {
+        card.draw();
+        card.section.inert = false;
+        card.section.classList.remove("waiting");
+      } catch (error) {
+        if (!(error instanceof Missing)) throw error;
+        error.blocks.forEach((block) => missing.add(block));
+        waiting.push(card);
+        card.section.hidden = false;
+        card.section.inert = true;
+        card.section.classList.add("waiting");
+      }
+    };
+    const summary = { draw: () => this.summary(), section: at("summary") };
+    for (const card of [summary, ...this.cards.filter((each) => follows(each) || each.section.inert)]) attempt(card);
     this.fit();
     history.replaceState(null, "", this.view.hash);
     this.tip();
+    if (missing.size) this.load([...missing]);
+    else at("loading").hidden = true;
+    return !missing.size;
+  }
+
+  // Reads rows that are in files next to the page, then draws what waits for them.
+  async load(blocks) {
+    const turn = (this.turn = (this.turn ?? 0) + 1),
+      note = at("loading");
+    for (const [i, block] of blocks.entries()) {
+      note.textContent = `Reading ${number(i + 1)} of ${plural(blocks.length, "file")} …`;
+      note.hidden = false;
+      try {
+        await this.release.read(block);
+      } catch {
+        note.hidden = true;
+        this.trouble(`This page cannot read ${fileOf(block)}. It belongs in the folder next to explorer.html.`);
+        return;
+      }
+      if (turn !== this.turn) return; // something else is looked at by now
+    }
+    if (this.draw([])) performance.mark("drawn");
   }
 
   // Cards come and go, and make room for others: what has another width by now is drawn in it.
@@ -95,7 +137,7 @@ class App {
     if (this.printing) return;
     const before = JSON.stringify(this.width);
     this.measure();
-    if (JSON.stringify(this.width) !== before) for (const card of this.cards) card.draw();
+    if (JSON.stringify(this.width) !== before) for (const card of this.cards) if (!card.section.inert) card.draw();
   }
 
   // Paper is light, and narrow.
@@ -105,9 +147,12 @@ class App {
     if (!printing) this.setTheme();
     this.colours.read();
     if (printing)
-      this.width = { "heat-scroll": 660, "profile-plot": 660, "map-plot": 320, "balance-plot": 320, "flows-plot": 660 };
+      this.width = {
+        ...{ "heat-scroll": 660, "profile-plot": 660, "map-plot": 320, "balance-plot": 320 },
+        ...{ "days-plot": 660, "flows-plot": 660 },
+      };
     else this.measure();
-    for (const card of this.cards) card.draw();
+    for (const card of this.cards) if (!card.section.inert) card.draw();
   }
 
   // --- above ---------------------------------------------------------------------------------------------------------
@@ -165,34 +210,32 @@ class App {
       );
   }
 
-  // The promise in frequencies: of 100 publications, how many would mislead, and how many would tell.
+  // The promise in frequencies, with the picture of published/describe/frequencies.py: two squares of a hundred dots.
   meaning() {
     const { wrong, right, verdict, frequencies, called } = this.release.meaning;
-    const dots = (share, text) =>
-      el(
-        "div",
-        { class: "dots" },
-        el(
-          "svg",
-          { viewBox: "0 0 250 50", "aria-hidden": "true", focusable: "false" },
-          ...Array.from({ length: 100 }, (_, i) =>
-            el("circle", {
-              cx: 5 + 10 * (i % 25),
-              cy: 5 + 10 * Math.floor(i / 25),
-              r: 3.6,
-              class: i < Math.round(share) ? "full" : "open",
-            }),
-          ),
-        ),
-        el("p", { class: "fine" }, text),
-      );
+    const text = (x, y, size, fill, words, weight) =>
+      el("text", { x, y, "font-size": size, fill, "font-weight": weight }, words);
+    const square = (number, about, x) => {
+      const full = [0, 100].includes(+number) ? +number : Math.min(99, Math.max(1, Math.round(+number)));
+      const dots = Array.from({ length: 100 }, (_, k) => `M${x + 14 * (k % 10) + 5} ${97 + 14 * Math.floor(k / 10)}h0`);
+      const path = (own, stroke) =>
+        el("path", { d: own.join(""), stroke, "stroke-width": 9, "stroke-linecap": "round" });
+      return [
+        path(dots.slice(full), "var(--hatch)"),
+        path(dots.slice(0, full), "var(--off)"),
+        text(x, 258, 20, "var(--ink)", number, 600),
+        text(x, 277, 11, "var(--soft)", about),
+      ];
+    };
     at("meaning").replaceChildren(
       el("p", {}, frequencies, " ", el("b", { class: `verdict ${verdict}` }, called)),
       el(
-        "div",
-        { class: "frequencies", "aria-hidden": "true" },
-        dots(+wrong, `if you did not: ${wrong} of 100`),
-        dots(+right, `if you did: ${right} of 100`),
+        "svg",
+        { class: "frequencies", viewBox: "0 0 320 290", "aria-hidden": "true", focusable: "false" },
+        text(24, 28, 16, "var(--ink)", `A ${verdict} promise`, 600),
+        text(24, 76, 13, "var(--ink)", "Promised: the worst case", 600),
+        ...square(wrong, "If you did not", 24),
+        ...square(right, "If you did", 174),
       ),
     );
   }
@@ -280,7 +323,7 @@ class App {
   }
 
   selectors(changed) {
-    if (changed?.every((each) => ["sort", "by", "page", "difference", "flows", "days", "order"].includes(each))) return;
+    if (changed?.every((each) => ["sort", "by", "page", "difference", "flows", "order"].includes(each))) return;
     if (
       changed?.every((each) => ["find", "page"].includes(each)) &&
       at("find") &&
@@ -291,6 +334,7 @@ class App {
     }
     const { view, release, words } = this,
       found = [];
+    const option = ([value, text], chosen) => el("option", { value, selected: String(value) === String(chosen) }, text);
     const select = (id, label, options, chosen, change) =>
       el(
         "div",
@@ -299,7 +343,11 @@ class App {
         el(
           "select",
           { id, onchange: (event) => change(event.target.value) },
-          ...options.map(([value, text]) => el("option", { value, selected: String(value) === String(chosen) }, text)),
+          ...options.map(([value, text, group]) =>
+            group
+              ? el("optgroup", { label: text }, ...group.map((each) => option(each, chosen)))
+              : option([value, text], chosen),
+          ),
         ),
       );
     if (release.sources.length > 1) found.push(this.sources());
@@ -315,7 +363,7 @@ class App {
     for (const column of [...release.partition, ...view.extras]) {
       const own = release.partition.includes(column),
         labels = own ? (release.labels[column] ?? []) : view.table.labels(column);
-      const options = labels.map((_, code) => [
+      const plainOptions = labels.map((_, code) => [
         code,
         own
           ? words.label(view.table, column, code, view.part)
@@ -323,6 +371,7 @@ class App {
             ? words.span(view.table, code)
             : words.label(view.table, column, code, view.part),
       ]);
+      const options = column === view.day ? this.dayOptions(view.part[column]) : plainOptions;
       found.push(
         select(`pick-${column}`, capital(words.columnTitle(column)), options, view.part[column], (code) =>
           this.set({ part: { ...view.part, [column]: +code } }, `#${CSS.escape(`pick-${column}`)}`),
@@ -330,11 +379,8 @@ class App {
       );
     }
     if (view.day && (release.labels[view.day]?.length ?? 0) > 1) {
-      const days = release.labels[view.day]
-        .map((_, code) => [code, words.label(view.table, view.day, code, view.part)])
-        .filter(([code]) => code !== view.part[view.day] || code === view.vs);
       found.push(
-        select("pick-compare", "Compare with", [["", "no other day"], ...days], view.vs ?? "", (code) =>
+        select("pick-compare", "Compare with", [["", "nothing"], ...this.dayOptions(view.vs)], view.vs ?? "", (code) =>
           this.set({ vs: code === "" ? null : +code, difference: code !== "" && view.difference }, "#pick-compare"),
         ),
       );
@@ -358,6 +404,45 @@ class App {
     at("selectors").replaceChildren(...found);
     if (focus) at(focus)?.focus();
     if (typing && at("find")) at("find").setSelectionRange(...typing);
+  }
+
+  // Days, and several of them at once: kinds of day, weeks, months, and what was chosen besides.
+  dayOptions(chosen) {
+    const { periods } = this.release,
+      titled = (code) => [code, capital(periods.title(code))],
+      days = periods.days.map((_, code) => titled(code));
+    const groups = periods.offered.map(([title, codes]) => ["", title, codes.map(titled)]);
+    if (!groups.length) return days;
+    const known = groups.flatMap(([, , options]) => options.map(([code]) => code));
+    const own = chosen >= days.length && !known.includes(chosen) ? [["", "Chosen", [titled(chosen)]]] : [];
+    return [...own, ["", "Days", days], ...groups];
+  }
+
+  // The change of a cell from the days that it is compared with: its value, what noise alone leaves open, and what
+  // days like these do. Days of the week are compared alike. Without a value where a day is not published.
+  change(table, wanted, part = this.view.part) {
+    const { view, release } = this,
+      { periods } = release,
+      [after, before] = [view.part[view.day], view.vs].map((code) => periods.of(code)),
+      panels = [after, before].map((days) => panelOf(table, part, wanted, days)),
+      complete = panels.every((panel) => panel.missing.every((most) => most === 0)),
+      mean = ({ counts }) => total(counts) / counts.length,
+      value = complete ? mean(panels[0]) - mean(panels[1]) : null;
+    if (!complete || table.estimate) return { value, noise: null, days: null };
+    if (!periods.dated) {
+      const weights = panels.flatMap(({ counts }, i) => counts.map(() => (i ? -1 : 1) / counts.length));
+      const both = (name) => panels.flatMap((panel) => panel[name]);
+      const panel = { counts: both("counts"), missing: both("missing"), noise: both("noise"), gaussian: table.gaussian };
+      return { value, noise: contrast(panel, weights, { freedom: 0 }).noise, days: null };
+    }
+    const more = table.complete && periods.days.length > after.length + before.length;
+    const history = more ? panelOf(table, part, wanted, periods.of(periods.code("all"))) : null;
+    const found = changeOf(...panels, history);
+    const exact = after.length === 1 && before.length === 1 && !(table instanceof Sums);
+    if (exact) found.noise = [value - table.change, value + table.change];
+    if (exact && found.days) // the exact interval of the noise may be wider than that of its variance
+      found.days = [Math.min(found.days[0], found.noise[0]), Math.max(found.days[1], found.noise[1])];
+    return found;
   }
 
   // Estimates or measurements.
@@ -460,7 +545,7 @@ class App {
     if (where.length) said.push(el("b", {}, where.map(capital).join(", ")), ": ");
     if (total)
       said.push(
-        `${where.length ? "about" : "About"} ${number(total.count)} ${words.counted(total.count)} in total (${number(total.low)} to ${number(total.high)}). `,
+        `${where.length ? "about" : "About"} ${number(Math.round(total.count))} ${words.counted(total.count)}${view.several ? " a day" : ""} in total${total.low === null ? "" : ` (${number(Math.round(total.low))} to ${number(Math.round(total.high))})`}. `,
       );
     if (view.place !== null) {
       const side = ["on", "off", ""].includes(sideOf(table)) ? sideOf(table) : "on";
@@ -477,12 +562,26 @@ class App {
           el("b", { id: "answer" }, words.sentence(used, spot)),
           spot.low === null && spot.count !== SUPPRESSED ? "." : ` (${words.interval(used)}).`,
         );
+        if (view.vs !== null) said.push(" ", this.changed(used, place, used === timed && code !== null ? code : 0));
       } else
         said.push(
           used ? ": not published in this table, which has other areas." : ": select a time to read its count.",
         );
     } else said.push("Select a place to read its count.");
     at("summary").replaceChildren(...said);
+  }
+
+  // The change of the selected place, in a sentence.
+  changed(table, place, code) {
+    const { view, words } = this,
+      { down, across } = table.cells(view.part);
+    const { text, noise, days } = words.change(
+      this.change(table, { [down]: place, ...(across ? { [across]: code } : {}) }),
+    );
+    const then = words.label(table, view.day, view.vs, view.part);
+    if (text === "unknown") return `The change from ${then} is not known: a day is not published.`;
+    const ends = [noise && `noise alone ${noise}`, days && `noise and chance between days ${days}`].filter(Boolean);
+    return `Change from ${then}: ${text}${ends.length ? ` (${ends.join("; ")})` : ""}.`;
   }
 
   // --- small things ----------------------------------------------------------------------------------------------------
@@ -524,7 +623,6 @@ class App {
   try {
     const release = new Release(await unpacked(at("release").textContent));
     window.tapveil = new App(release);
-    performance.mark("drawn");
   } catch (error) {
     at("trouble").textContent =
       "This browser cannot display the page. It may be too old: a version from 2023 or later is needed. All numbers are in the same folder: see README.md.";

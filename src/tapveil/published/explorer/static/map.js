@@ -31,13 +31,15 @@ class CityMap extends Ground {
     const when = this.code ? words.span(this.table, this.code) : words.whole(view);
     const shown = this.places.filter((place) => this.value(place) !== null).length;
     at("map-note").textContent =
-      `${this.other ? "Change over" : this.table.estimate ? "Estimates for" : "Counts for"} ${when}: ${release.every_cell ? "" : `${number(shown)} of `}${number(this.places.length)} places${release.every_cell ? "." : ` ${this.other ? "published on both days" : "published"}; the others are hatched or hollow.`}`;
+      `${this.other ? "Change over" : this.table.estimate ? "Estimates for" : "Counts for"} ${when}: ${release.every_cell ? "" : `${number(shown)} of `}${number(this.places.length)} places${release.every_cell ? "." : ` ${this.other ? "published on all days" : view.several ? "published on some day" : "published"}; the others are hatched or hollow.`}${this.other && this.table.estimate ? ` ${CHANGES_OF_ESTIMATES}` : ""}`;
     legend(
       at("map-legend"),
       this.app,
       this.scale,
-      this.other ? `more on ${words.label(this.table, view.day, view.part[view.day], view.part)}` : release.counted,
-      this.other ? "not published on one of the two days" : `not published: ${words.absent(this.table)}`,
+      this.other
+        ? `more: ${words.label(this.table, view.day, view.part[view.day], view.part)}`
+        : release.counted + (view.several ? " a day" : ""),
+      this.other ? "not published on one of the days" : `not published: ${words.absent(this.table)}`,
     );
     this.canvas.setAttribute("aria-label", `Map of ${plural(this.places.length, "place")}, ${when}`);
     this.paint();
@@ -54,8 +56,7 @@ class CityMap extends Ground {
   value(place) {
     const one = this.count(place);
     if (one === SUPPRESSED || !this.other) return one === SUPPRESSED ? null : one;
-    const two = this.table.columns.length > 1 ? this.other.at(place.code, this.code) : this.other.at(place.code);
-    return two === SUPPRESSED ? null : one - two;
+    return difference(this.cells, this.other, place.code, this.table.columns.length > 1 ? this.code : 0);
   }
 
   paint() {
@@ -117,7 +118,10 @@ class CityMap extends Ground {
       head = words.place(place.name, view.part) + when;
     const spot = (cells) => (place.code < 0 ? NOT_PUBLISHED : cells.spot(place.code, this.code));
     if (!this.other) return [head, words.sentence(this.table, spot(this.cells))];
-    return [head, ...words.compared(this.table, spot(this.cells), spot(this.other), view)];
+    const { down, across } = this.cells,
+      wanted = { [down]: place.code, ...(across ? { [across]: this.code } : {}) },
+      change = place.code < 0 ? { value: null } : this.app.change(this.table, wanted);
+    return [head, ...words.compared(this.table, spot(this.cells), spot(this.other), change, view)];
   }
 
   pick(place) {

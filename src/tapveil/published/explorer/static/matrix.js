@@ -25,26 +25,30 @@ class Matrix {
     const width = Math.max(280, this.app.width["flows-plot"]),
       names = Math.min(190, Math.max(84, width * 0.22)),
       left = Math.ceil(Math.min(names, this.longest(pairs) + 12)),
-      top = Math.ceil(Math.min(96, 0.87 * this.longest(pairs) + 22));
-    const inside = width - left - Math.min(46, 0.5 * this.longest(pairs)); // the last name leans over the edge
+      above = Math.min(width > 500 ? 160 : 96, this.longest(pairs)),
+      top = Math.ceil(0.87 * above + 22);
+    const inside = width - left - 0.5 * above; // the last name leans over the edge
     const room = Math.floor(inside / (width > 500 ? 6 : 4));
     const busy = [...pairs.volume.keys()].sort((a, b) => pairs.volume.get(b) - pairs.volume.get(a) || a - b);
     this.codes = busy.slice(0, Math.max(2, room));
     this.number = busy.length;
     if (order === "name") this.codes.sort(byName(pairs.labels));
+    if (order === "linked") this.codes = linkedOrder(this.codes, pairs);
     if (order === "area") {
       const along = new Map(places.map((place, _, all) => [place.code, alongTheCurve(place.middle, all)]));
       this.codes.sort((a, b) => (along.get(a) ?? Infinity) - (along.get(b) ?? Infinity) || a - b);
     }
     const cell = Math.min(24, inside / this.codes.length);
-    Object.assign(this, { width, left, top, cell, height: Math.ceil(top + cell * this.codes.length + 4) });
+    Object.assign(this, { width, left, top, above, cell, height: Math.ceil(top + cell * this.codes.length + 4) });
     const among = new Set(this.codes);
     this.shown = pairs.all.reduce(
       (sum, pair) => sum + (among.has(pair.from) && among.has(pair.to) ? Math.max(0, pair.count) : 0),
       0,
     );
-    const most = pairs.all[0]?.count ?? 1;
-    this.scale = new Scale(this.app.colours, Math.min(most, Math.max(1, pairs.table.smallest)), most);
+    const most = Math.abs(pairs.all[0]?.count ?? 1);
+    this.scale = pairs.then
+      ? new Difference(this.app.colours, most)
+      : new Scale(this.app.colours, Math.min(most, Math.max(1, pairs.table.smallest)), most);
     if (this.focus && Math.max(...this.focus) >= this.codes.length) this.focus = null;
     this.canvas.setAttribute("aria-label", `Matrix of ${plural(this.codes.length, "origin")} and as many destinations`);
     this.paint();
@@ -60,7 +64,7 @@ class Matrix {
   paint() {
     if (!this.codes || this.canvas.hidden) return;
     const { colours, view } = this.app,
-      { left, top, cell, codes, pairs } = this,
+      { left, top, above, cell, codes, pairs } = this,
       draw = pen(this.canvas, this.width, this.height);
     const gap = cell > 7 ? 1 : 0,
       names = codes.map((code) => this.card.name(code));
@@ -69,7 +73,7 @@ class Matrix {
     const where = new Map(codes.map((code, i) => [code, i]));
     for (const pair of pairs.all) {
       const [row, column] = [where.get(pair.from), where.get(pair.to)];
-      if (row === undefined || column === undefined || pair.count <= 0) continue;
+      if (row === undefined || column === undefined || (pair.count <= 0 && !pairs.then)) continue;
       draw.fillStyle = this.scale.colour(pair.count);
       draw.fillRect(left + column * cell, top + row * cell, cell - gap, cell - gap);
     }
@@ -77,16 +81,17 @@ class Matrix {
     draw.textBaseline = "middle";
     draw.textAlign = "left";
     const chosen = codes.findIndex((code) => pairs.labels[code] === view.place),
-      every = Math.ceil(13 / cell);
-    names.forEach((name, i) => {
+      every = Math.ceil(13 / cell),
+      [down, across] = [left - 8, above + 2].map((room) => cutApart(draw, names, room));
+    names.forEach((_, i) => {
       if (i % every && i !== chosen) return;
       if (chosen >= 0 && i !== chosen && Math.abs(i - chosen) < every) return;
       draw.fillStyle = i === chosen ? colours.accent : colours.ink;
-      draw.fillText(cut(draw, name, left - 8), 2, top + (i + 0.5) * cell);
+      draw.fillText(down[i], 2, top + (i + 0.5) * cell);
       draw.save();
       draw.translate(left + (i + 0.5) * cell, top - 5);
       draw.rotate(-Math.PI / 3);
-      draw.fillText(cut(draw, name, 98), 0, 0);
+      draw.fillText(across[i], 0, 0);
       draw.restore();
     });
     draw.fillStyle = colours.soft;
@@ -141,6 +146,38 @@ class Matrix {
     this.paint();
     this.app.say(this.card.say(this.pair(...this.focus)).join(": "));
   }
+}
+
+// Places that many trips link stand together: not the lines of a timetable, of which the page knows none, but the order
+// of Fiedler's vector of the flows, which is found by repeated multiplication.
+function linkedOrder(codes, pairs) {
+  const size = codes.length,
+    where = new Map(codes.map((code, i) => [code, i])),
+    links = new Float64Array(size * size),
+    sums = new Float64Array(size).fill(1e-9);
+  for (const pair of pairs.all) {
+    const [a, b] = [where.get(pair.from), where.get(pair.to)];
+    if (a === undefined || b === undefined || a === b) continue;
+    const link = Math.sqrt(Math.abs(pair.count));
+    links[a * size + b] += link;
+    links[b * size + a] += link;
+    sums[a] += link;
+    sums[b] += link;
+  }
+  const all = sums.reduce((sum, each) => sum + each, 0);
+  let vector = Float64Array.from(codes, (_, i) => i - size / 2);
+  for (let turn = 0; turn < 300; turn++) {
+    const middle = vector.reduce((sum, value, i) => sum + value * sums[i], 0) / all,
+      next = new Float64Array(size);
+    for (let a = 0; a < size; a++) {
+      let sum = 0;
+      for (let b = 0; b < size; b++) sum += links[a * size + b] * (vector[b] - middle);
+      next[a] = (vector[a] - middle + sum / sums[a]) / 2;
+    }
+    const long = Math.sqrt(next.reduce((sum, value) => sum + value * value, 0)) || 1;
+    vector = next.map((value) => value / long);
+  }
+  return codes.map((code, i) => [code, vector[i]]).sort((a, b) => a[1] - b[1] || a[0] - b[0]).map(([code]) => code);
 }
 
 // How far along Hilbert's curve a place lies: places that are near each other there are near each other in the city.

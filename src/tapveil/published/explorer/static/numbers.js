@@ -31,18 +31,25 @@ class Numbers {
         : release.every_cell
           ? "The intervals contain the true count for at least 19 of 20 cells. Negative counts are noise, and not mistakes: leave them in sums."
           : `The intervals contain the true count for at least 19 of 20 cells, published or not. Near the smallest published count, ${number(table.smallest)}, the true count may be much smaller.`,
+      this.ofDays(),
     );
     const axes = orderedAxes(table).filter(Boolean);
     const columns = [
       ...axes.map((axis) => ({ id: axis, title: capital(words.columnTitle(axis)) })),
-      { id: "count", title: capital(release.counted), number: true },
+      { id: "count", title: capital(release.counted) + (view.several ? " a day" : ""), number: true },
       { id: "range", title: "95 % interval", number: true },
-      ...(table.estimate ? [{ id: "weight", title: "Own", number: true }] : []),
+      ...(table.estimate && !view.several ? [{ id: "weight", title: "Own", number: true }] : []),
     ];
     if (other)
       columns.push(
-        { id: "then", title: words.label(table, view.day, view.vs, view.part), number: true },
+        { id: "then", title: capital(words.label(table, view.day, view.vs, view.part)), number: true },
         { id: "change", title: "Change", number: true },
+        ...(table.estimate
+          ? []
+          : [
+              { id: "noise", title: "Noise alone", number: true },
+              { id: "days", title: "Noise and days", number: true },
+            ]),
       );
     const pages = Math.max(1, Math.ceil(this.rows.length / ROWS));
     const first = this.firstPage();
@@ -57,7 +64,7 @@ class Numbers {
           class: column.number ? "number" : null,
           "aria-sort": by.id === column.id ? (by.down ? "descending" : "ascending") : null,
         },
-        ["range", "weight"].includes(column.id)
+        ["range", "weight", "noise", "days"].includes(column.id)
           ? column.title
           : el(
               "button",
@@ -98,6 +105,29 @@ class Numbers {
     this.pages(pages);
   }
 
+  // What means and changes are, and how many changes of nothing look real.
+  ofDays() {
+    const { view, release } = this.app,
+      table = view.table,
+      said = [];
+    if (view.several && table.estimate) said.push("Means of estimates have no interval.");
+    if (view.several && !table.estimate && !release.every_cell)
+      said.push(
+        "“Listed”: some days do not publish the cell, and the interval has room for what they hold.",
+      );
+    if (view.vs !== null && table.estimate) said.push(CHANGES_OF_ESTIMATES);
+    if (view.vs === null || table.estimate) return said.length ? ` ${said.join(" ")}` : "";
+    said.push(
+      "Of a change, “noise alone” is what the exact counts of these days would say; “noise and days” is what days like these would say, and has 0 in it where the change may be chance.",
+    );
+    const compared = this.rows.filter((row) => row.count !== SUPPRESSED && row.then !== SUPPRESSED).length;
+    if (compared > 1)
+      said.push(
+        `${plural(compared, "comparison")}: by chance alone, at most ${number(expectedByChance(compared))} of them look real on average.`,
+      );
+    return ` ${said.join(" ")}`;
+  }
+
   partTitle() {
     const { view, words } = this.app;
     return (
@@ -130,16 +160,20 @@ class Numbers {
     const { words } = this.app,
       { text, range, absent } = words.cell(table, row.spot),
       mark = absent ? "number absent" : "number";
-    const found = [el("td", { class: mark }, text), el("td", { class: "number" }, range)];
-    if (table.estimate)
+    const listed = row.spot.missing && !absent ? " listed" : "";
+    const found = [el("td", { class: mark }, text + listed), el("td", { class: "number" }, range)];
+    if (table.estimate && !this.app.view.several)
       found.push(el("td", { class: "number" }, row.spot.weight === null ? "" : `${row.spot.weight} %`));
     if (!other) return found;
     const then = words.cell(table, row.before),
-      change = words.change(table, row.spot, row.before);
+      change = words.change(this.app.change(table, row.codes));
     return [
       ...found,
       el("td", { class: then.absent ? "number absent" : "number" }, then.text),
-      el("td", { class: change === "unknown" ? "number absent" : "number" }, change),
+      el("td", { class: change.text === "unknown" ? "number absent" : "number" }, change.text),
+      ...(table.estimate ? [] : [change.noise, change.days]).map((text) =>
+        el("td", { class: "number" }, text || "not known"),
+      ),
     ];
   }
 
@@ -192,11 +226,9 @@ class Numbers {
         continue;
       seen.add(code);
       for (const i of time !== null ? [time] : all) {
-        const row = cells.row(code, i),
-          beforeRow = others ? others.row(code, i) : -1;
-        if (row < 0 && beforeRow < 0 && !(whole && (i > 0 || !across))) continue;
-        const spot = table.spot(row),
-          before = others ? table.spot(beforeRow) : NOT_PUBLISHED;
+        if (!cells.has(code, i) && !others?.has(code, i) && !(whole && (i > 0 || !across))) continue;
+        const spot = cells.spot(code, i),
+          before = others ? others.spot(code, i) : NOT_PUBLISHED;
         const codes = { [down]: code, ...(across ? { [across]: i } : {}) };
         found.push({ codes, spot, before, count: spot.count, then: before.count });
       }
@@ -258,24 +290,38 @@ class Numbers {
       table = view.table,
       other = view.other;
     const keys = [...release.partition, ...table.columns],
-      label = (column, row) => table.labels(column)[row.codes[column] ?? view.part[column]];
-    const limits = ({ count, low, high }) =>
+      label = (column, row) =>
+        column === view.day
+          ? release.periods.name(view.part[column])
+          : table.labels(column)[row.codes[column] ?? view.part[column]];
+    const limits = ({ count, low, high, missing }) =>
       count === SUPPRESSED
         ? ["", ...(release.from_a_list ? ["", ""] : [0, table.absent])]
-        : [count, low ?? "", high ?? ""];
+        : [count, low ?? "", missing && release.from_a_list ? "" : (high ?? "")];
+    const mean = (name) => (view.several ? `mean_${name}` : name),
+      ends = (range) => range ?? ["", ""];
+    const listed = ({ days, missing }) => (view.several && !table.estimate ? [days - missing, days] : []);
     const head = [
       ...keys,
-      "count",
+      mean("count"),
       "low",
       "high",
-      ...(table.estimate ? ["weight"] : []),
+      ...(view.several && !table.estimate ? ["days_listed", "days"] : []),
+      ...(table.estimate && !view.several ? ["weight"] : []),
       ...(other ? ["compared_with", "compared_count", "compared_low", "compared_high"] : []),
+      ...(other && !table.estimate ? ["change", "noise_low", "noise_high", "days_low", "days_high"] : []),
     ];
+    const changed = (row) => {
+      const { value, noise, days } = this.app.change(table, row.codes);
+      return [value ?? "", ...ends(noise), ...ends(days)];
+    };
     const lines = this.rows.map((row) => [
       ...keys.map((key) => label(key, row)),
       ...limits(row.spot),
-      ...(table.estimate ? [row.spot.weight ?? ""] : []),
-      ...(other ? [release.labels[view.day][view.vs], ...limits(row.before)] : []),
+      ...listed(row.spot),
+      ...(table.estimate && !view.several ? [row.spot.weight ?? ""] : []),
+      ...(other ? [release.periods.name(view.vs), ...limits(row.before)] : []),
+      ...(other && !table.estimate ? changed(row) : []),
     ]);
     return [head, ...lines].map((line) => line.map(quoted).join(",") + "\n").join("");
   }

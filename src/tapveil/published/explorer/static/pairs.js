@@ -1,12 +1,5 @@
 // From where to where: the pairs of places of what is chosen, with their numbers.
 
-const KINDS_OF_DAY = ["weekday", "saturday", "sunday"];
-const DAY_TITLES = {
-  weekday: "Mean weekday",
-  saturday: "Mean Saturday",
-  sunday: "Mean Sunday or holiday",
-  all: "Mean of all days",
-};
 const MOST_DENSE = 1500;
 
 class Pairs {
@@ -16,100 +9,118 @@ class Pairs {
   }
 
   // The table of pairs: as many times in it as asked for; the one that is looked at before others.
-  table(times) {
-    const { release, view } = this.app,
+  table(tables, times) {
+    const { view } = this.app,
       count = (table, kind) => table.columns.filter((column) => table.kind(column) === kind).length;
-    const fit = release.tables.filter(
+    const fit = tables.filter(
       (table) => count(table, "location") === 2 && count(table, "time") === times && table.columns.length === 2 + times,
     );
     return fit.find((table) => table === view.table) ?? fit.find((table) => !table.wider) ?? fit[0];
   }
 
-  kindOf(label) {
-    const day = dayOf(label)?.getUTCDay();
-    return this.app.release.holidays.includes(label) || day === 0 ? "sunday" : day === 6 ? "saturday" : "weekday";
-  }
-
-  // The days of a kind by their codes.
-  daysOf(kind) {
-    const { release, view } = this.app,
-      labels = (view.day && release.labels[view.day]) || [];
-    if (!view.day || kind === "day") return [view.part[view.day]];
-    return labels.map((_, code) => code).filter((code) => kind === "all" || this.kindOf(labels[code]) === kind);
-  }
-
-  // What can be chosen: the day above, or kinds of day if there are several days.
-  get kinds() {
-    const { release, view } = this.app,
-      labels = (view.day && release.labels[view.day]) || [];
-    if (labels.length < 2) return ["day"];
-    const known = labels.every(dayOf) ? KINDS_OF_DAY.filter((kind) => this.daysOf(kind).length) : [];
-    return ["day", ...(known.length > 1 ? known : []), "all"];
-  }
-
   // Where the numbers are from: {table, typical, time}. Times by pair may be known for kinds of day alone.
-  source() {
+  source(numbers) {
     const { release, view } = this.app,
-      whole = this.table(0),
-      timed = this.table(1);
+      tables = release.sets[numbers],
+      whole = this.table(tables, 0),
+      timed = this.table(tables, 1);
     if (view.time !== null && timed && view.timeIn(timed)) return { table: timed, time: view.timeIn(timed) };
-    const typical = release.source === "estimates" && whole && !whole.wider ? release.typical : null;
+    const typical = numbers === "estimates" && whole && !whole.wider ? release.typical : null;
     if (view.time !== null && typical && view.timeIn(typical))
       return { table: whole, typical, time: view.timeIn(typical) };
     return whole || timed ? { table: whole ?? timed, time: null } : null;
   }
 
-  // All pairs, the largest first.
-  chosen() {
-    const { release, view } = this.app,
-      source = this.source();
+  // All pairs of a part, the largest first; by the numbers that are shown, or by others.
+  chosen(part, numbers = this.app.release.source) {
+    const source = this.source(numbers);
     if (!source) return null;
-    const days = this.kinds.includes(view.days) ? view.days : "day";
-    const key = JSON.stringify([
-      release.source,
-      source.table.name,
-      Boolean(source.typical),
-      source.time,
-      days,
-      view.part,
-    ]);
+    const key = JSON.stringify([numbers, source.table.name, Boolean(source.typical), source.time, part]);
     if (!this.cache.has(key)) {
+      const found = this.found(source, part);
       if (this.cache.size > 8) this.cache.delete(this.cache.keys().next().value);
-      this.cache.set(key, this.found(source, days));
+      this.cache.set(key, found);
     }
     return this.cache.get(key);
   }
 
-  found({ table, typical, time }, days) {
+  // The change of each pair from another part, the largest first; of pairs that are published on every day of both.
+  // Only of measurements is it known what noise explains: so the changes are theirs, where there are some.
+  changes(part, other) {
+    const { sets, source } = this.app.release,
+      [now, then] = [part, other].map((each) => this.chosen(each, "measurements") ?? this.chosen(each, source));
+    return { ...this.difference(now, then), swapped: source === "estimates" && !now.table.estimate };
+  }
+
+  difference(now, then) {
+    const size = now.labels.length,
+      seen = new Set(),
+      all = [],
+      volume = new Map();
+    for (const pair of [...now.all, ...then.all]) {
+      const key = pair.from * size + pair.to;
+      if (seen.has(key)) continue;
+      seen.add(key);
+      const [one, two] = [now, then].map((each) => each.whole(pair.from, pair.to));
+      if (one === SUPPRESSED || two === SUPPRESSED) continue;
+      all.push({ from: pair.from, to: pair.to, count: one - two, now: one, then: two });
+      for (const code of new Set([pair.from, pair.to]))
+        volume.set(code, (volume.get(code) ?? 0) + Math.abs(one - two));
+    }
+    all.sort((a, b) => Math.abs(b.count) - Math.abs(a.count) || a.from - b.from || a.to - b.to);
+    const count = (a, b) => {
+      const [one, two] = [now, then].map((each) => each.whole(a, b));
+      return one === SUPPRESSED || two === SUPPRESSED ? SUPPRESSED : one - two;
+    };
+    const limit = this.limit(now, then, all.length);
+    const unknownPairs = seen.size - all.length;
+    return { ...now, then, all, volume, count, limit, without: 0, spot: () => null, unknownPairs };
+  }
+
+  // How large a change is at most by noise alone, in all of so many comparisons but for one case in twenty; of estimates
+  // that is not known. Of Laplace noise the tail of one number, of Gaussian noise Chernoff's bound.
+  limit(now, then, comparisons) {
+    const { variance, gaussian, estimate, clocks } = now.table;
+    if (estimate) return Infinity;
+    const rare = Math.log(Math.max(1, comparisons) / MISSES),
+      cells = now.each ? 1 : clocks.length, // a pair at all times is a sum
+      spread = Math.sqrt((cells * variance) / now.number + (cells * variance) / then.number);
+    return spread * (gaussian ? Math.sqrt(2 * rare) : Math.max(Math.sqrt(2 * rare), rare / Math.SQRT2));
+  }
+
+  found({ table, typical, time }, part) {
     const { view, release } = this.app,
+      { periods } = release,
       places = table.columns.filter((column) => table.kind(column) === "location"),
       [from, to] = endOf(places[0]) === "off" ? [...places].reverse() : places,
       labels = table.labels(from);
     const sums = labels.length <= MOST_DENSE ? new Dense(labels.length) : new Sparse(labels.length);
-    let codes = this.daysOf(days),
-      number = codes.length,
+    const codes = view.day ? periods.of(part[view.day]) : [undefined];
+    const clock = table.columns.find((column) => table.kind(column) === "time");
+    let number = codes.length,
       kinds = null,
       rows = null;
     if (typical) {
-      const ofDay = (code) => this.kindOf(release.labels[view.day][code]);
-      kinds = days === "day" ? [ofDay(codes[0])] : [...new Set(codes.map(ofDay))];
+      kinds = [...new Set(codes.map((code) => periods.kindOf(code)))];
       number = kinds.reduce((sum, kind) => sum + typical.days[KINDS_OF_DAY.indexOf(kind)], 0);
       for (const kind of kinds)
-        typical.each(view.part.mode, KINDS_OF_DAY.indexOf(kind), time, (a, b, count) => sums.add(a, b, count));
+        typical.each(part.mode, KINDS_OF_DAY.indexOf(kind), time, (a, b, count) => sums.add(a, b, count));
     } else {
-      const clock = table.columns.find((column) => table.kind(column) === "time"),
-        times = clock ? (time === null ? table.clocks.map((_, code) => code) : [time]) : [null];
+      const times = clock ? (time === null ? table.clocks.map((_, code) => code) : [time]) : [null];
       if (codes.length === 1 && times.length === 1) rows = sums.rows();
+      if (view.day) table.partsOf(part, codes); // all of them have to be here
       for (const day of codes)
         for (const when of times) {
-          const part = { ...view.part, ...(view.day ? { [view.day]: day } : {}), ...(clock ? { [clock]: when } : {}) };
-          eachRow(table.rowsOf(part), (row) => {
+          const own = { ...part, ...(view.day ? { [view.day]: day } : {}), ...(clock ? { [clock]: when } : {}) };
+          eachRow(table.rowsOf(own), (row) => {
             const [a, b] = [table.codes[from][row], table.codes[to][row]];
             sums.add(a, b, table.counts[row]);
             if (rows) rows[a * labels.length + b] = row;
           });
         }
     }
+    const each = !typical && (!clock || time !== null); // a pair is one cell of a day
+    const complete = table.estimate || release.every_cell; // what is not listed is 0
     const unknown = labels.indexOf("UNKNOWN");
     const all = sums.pairs(number);
     const volume = new Map(),
@@ -127,9 +138,11 @@ class Pairs {
       table,
       typical,
       time,
-      days,
+      part,
       kinds,
       number,
+      ends: { from, to, clock: each ? clock : null },
+      each,
       labels,
       list: table.lists[from],
       all,
@@ -137,7 +150,13 @@ class Pairs {
       without,
       unknown,
       volume,
-      count: (a, b) => sums.of(a, b) / number || (table.estimate || release.every_cell ? 0 : SUPPRESSED),
+      several: number > 1 || Boolean(typical),
+      count: (a, b) => (sums.has(a, b) ? sums.of(a, b) / number : complete ? 0 : SUPPRESSED),
+      // The same, if every day has it.
+      whole: (a, b) =>
+        complete ? sums.of(a, b) / number : each && sums.seen(a, b) === number ? sums.of(a, b) / number : SUPPRESSED,
+      // On how many days it is listed.
+      listed: (a, b) => (complete || !each ? number : sums.seen(a, b)),
       spot: (pair) => (rows ? table.spot(rows[pair.from * labels.length + pair.to] ?? -1) : null),
     };
   }
@@ -148,9 +167,18 @@ class Dense {
   constructor(size) {
     this.size = size;
     this.sums = new Float64Array(size * size);
+    this.numbers = new Uint16Array(size * size);
   }
   add(from, to, count) {
     this.sums[from * this.size + to] += count;
+    this.numbers[from * this.size + to]++;
+  }
+  // How many cells were added up.
+  seen(from, to) {
+    return this.numbers[from * this.size + to] ?? 0;
+  }
+  has(from, to) {
+    return this.seen(from, to) > 0;
   }
   of(from, to) {
     return this.sums[from * this.size + to];
@@ -186,10 +214,12 @@ class Sparse extends Dense {
     super(0);
     this.size = size;
     this.sums = new Map();
+    this.numbers = {};
   }
   add(from, to, count) {
     const key = from * this.size + to;
     this.sums.set(key, (this.sums.get(key) ?? 0) + count);
+    this.numbers[key] = (this.numbers[key] ?? 0) + 1;
   }
   of(from, to) {
     return this.sums.get(from * this.size + to) ?? 0;

@@ -2,8 +2,7 @@
 
 const OWN = ["table", "compare", "place", "time", "find", "sort", "show", "theme", "numbers", "flows", "days", "order"];
 const FLOWS = ["map", "matrix", "list"];
-const DAYS = ["day", "weekday", "saturday", "sunday", "all"];
-const ORDERS = ["area", "volume", "name"];
+const ORDERS = ["area", "linked", "volume", "name"];
 
 // What a column is called in the address: as it is, unless that is a word of ours.
 const keyOf = (column) => (OWN.includes(column) ? `column.${column}` : column);
@@ -31,7 +30,6 @@ class View {
       page: null,
       theme: null,
       flows: null,
-      days: "day",
       order: null,
     });
     this.chooseExtras();
@@ -52,15 +50,7 @@ class View {
 
   // Of days the first; of all else the busiest: a first look should have something to see.
   firstCode(column) {
-    return column === this.day || !this.table ? 0 : this.busiest(column);
-  }
-
-  busiest(column) {
-    const sums = new Map(),
-      codes = this.table.codes[column],
-      counts = this.table.counts;
-    for (let row = 0; row < this.table.rows; row++) sums.set(codes[row], (sums.get(codes[row]) ?? 0) + counts[row]);
-    return [...sums.entries()].sort((a, b) => b[1] - a[1] || a[0] - b[0])[0]?.[0] ?? 0;
+    return column === this.day || !this.table ? 0 : this.table.busiest(column);
   }
 
   // The same table of the other numbers, if it has one.
@@ -70,10 +60,14 @@ class View {
   }
 
   get day() {
-    return this.release.partition.find((column) => column === "date" || this.release.kinds[column] === "date");
+    return this.release.day;
   }
   get other() {
     return this.vs === null ? null : { ...this.part, [this.day]: this.vs };
+  }
+  // Whether means of several days are shown.
+  get several() {
+    return this.release.periods.several(this.part) !== null;
   }
   get comparing() {
     return this.vs !== null && this.difference;
@@ -86,7 +80,7 @@ class View {
   chooseExtras() {
     for (const column of this.extras) {
       const labels = this.table.labels(column);
-      if (!(this.part[column] < labels.length)) this.part[column] = this.busiest(column);
+      if (!(this.part[column] < labels.length)) this.part[column] = this.table.busiest(column);
     }
   }
 
@@ -100,18 +94,19 @@ class View {
       if (shown)
         words.set(
           keyOf(column),
-          (this.release.partition.includes(column) ? this.release.labels[column] : this.table.labels(column))[code] ??
+          (column === this.day
+            ? this.release.periods.name(code)
+            : (this.release.partition.includes(column) ? this.release.labels[column] : this.table.labels(column))[code]) ??
             "",
         );
     }
-    if (this.vs !== null) words.set("compare", this.release.labels[this.day][this.vs]);
+    if (this.vs !== null) words.set("compare", this.release.periods.name(this.vs));
     if (this.place !== null) words.set("place", this.place);
     if (this.time !== null) words.set("time", this.time);
     if (this.find) words.set("find", this.find);
     if (this.sort !== "busiest") words.set("sort", this.sort);
     if (this.difference) words.set("show", "difference");
     if (this.flows) words.set("flows", this.flows);
-    if (this.days !== "day") words.set("days", this.days);
     if (this.order) words.set("order", this.order);
     if (this.theme) words.set("theme", this.theme);
     return "#" + words.toString();
@@ -124,7 +119,9 @@ class View {
     if (this.release.sources.includes(words.get("numbers"))) this.table = this.swapped(words.get("numbers"));
     this.table = this.release.tables.find((table) => table.name === words.get("table")) ?? this.table;
     for (const column of this.release.partition) {
-      const code = this.release.labels[column]?.indexOf(words.get(keyOf(column)) ?? "\u0000") ?? -1;
+      const word = (column === this.day && words.get("days")) || words.get(keyOf(column)) || "\u0000";
+      const code =
+        column === this.day ? this.release.periods.code(word) : (this.release.labels[column]?.indexOf(word) ?? -1);
       if (code >= 0) this.part[column] = code;
     }
     for (const column of this.extras) {
@@ -132,11 +129,8 @@ class View {
       if (code >= 0) this.part[column] = code;
     }
     this.chooseExtras();
-    const code = (list, text) => {
-      const found = list && text !== null ? list.indexOf(text) : -1;
-      return found < 0 ? null : found;
-    };
-    this.vs = this.day ? code(this.release.labels[this.day], words.get("compare")) : null;
+    const vs = this.day ? this.release.periods.code(words.get("compare")) : -1;
+    this.vs = vs >= 0 ? vs : null;
     const place = words.get("place");
     this.place = place !== null && this.release.tables.some((table) => table.placeCode(place) !== null) ? place : null;
     const time = words.get("time");
@@ -144,7 +138,6 @@ class View {
     this.find = (words.get("find") ?? "").slice(0, 200);
     this.sort = ["name", "shown", "difference"].includes(words.get("sort")) ? words.get("sort") : "busiest";
     this.flows = FLOWS.find((each) => each === words.get("flows")) ?? null;
-    this.days = DAYS.find((each) => each === words.get("days")) ?? "day";
     this.order = ORDERS.find((each) => each === words.get("order")) ?? null;
     this.difference = words.get("show") === "difference" && this.vs !== null;
     this.theme = ["light", "dark"].includes(words.get("theme")) ? words.get("theme") : null;

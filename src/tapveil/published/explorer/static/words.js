@@ -40,6 +40,8 @@ function dayTitle(label) {
   return day && !Number.isNaN(day.valueOf()) ? DAY.format(day) : label;
 }
 
+const CHANGES_OF_ESTIMATES = "How much of a change of estimates is noise is not known: see the measurements.";
+
 class Words {
   constructor(release) {
     this.release = release;
@@ -102,6 +104,7 @@ class Words {
   }
 
   label(table, column, code, part) {
+    if (column === this.release.day) return this.release.periods.title(code);
     const label = table.labels(column)[code];
     const kind = table.kind(column);
     if (kind === "time") return label === "-1" ? "no time" : label;
@@ -122,7 +125,7 @@ class Words {
 
   // All that a release has for a place, where no time is chosen.
   whole(view) {
-    return view.day ? "the whole day" : "all days together";
+    return !view.day ? "all days together" : view.several ? "whole days" : "the whole day";
   }
 
   // What it means that a cell is not published. Of a public list that this page does not know, only its cells are small.
@@ -131,36 +134,40 @@ class Words {
   }
 
   // A number with what it stands for; a suppressed one is named as such.
-  cell(table, { count, low, high }) {
+  cell(table, spot) {
+    const { count, low, high } = spot;
     if (count === SUPPRESSED) return { text: "not published", range: this.absent(table), absent: true };
-    return { text: number(count), range: low === null ? "" : `${number(low)} to ${number(high)}`, absent: false };
+    const open = spot.missing && this.release.from_a_list;
+    const range = low === null ? "" : open ? `${amount(low)} or more` : `${amount(low)} to ${amount(high)}`;
+    return { text: amount(count), range, absent: false };
   }
 
-  // The change from one day to another; both are noisy, so what it lies between holds for 9 of 10.
-  change(table, now, then) {
-    if (now.count === SUPPRESSED || then.count === SUPPRESSED) return "unknown";
-    const signed = (n) => (n > 0 ? "+" : "") + number(n);
-    const between =
-      now.low === null || then.low === null
-        ? ""
-        : ` (${signed(now.low - then.high)} to ${signed(now.high - then.low)})`;
-    return signed(now.count - then.count) + between;
+  // By how much a cell differs between the two periods, and both intervals, in words.
+  change(change) {
+    if (change.value === null) return { text: "unknown", noise: "", days: "" };
+    const range = (ends) => (ends ? ends.map(signed).join(" to ") : "");
+    return { text: signed(change.value), noise: range(change.noise), days: range(change.days) };
   }
 
-  compared(table, now, then, view) {
-    const day = (code) => this.label(table, view.day, code, view.part);
+  compared(table, now, then, change, view) {
+    const day = (code) => this.label(table, view.day, code, view.part),
+      { text, noise, days } = this.change(change);
     return [
-      `${day(view.part[view.day])}: ${this.sentence(table, now)}`,
-      `${day(view.vs)}: ${this.sentence(table, then)}`,
-      `change: ${this.change(table, now, then)}`,
-    ];
+      `${capital(day(view.part[view.day]))}: ${this.sentence(table, now)}`,
+      `${capital(day(view.vs))}: ${this.sentence(table, then)}`,
+      `Change: ${text}`,
+      noise && `noise alone: ${noise}`,
+      days && `noise and chance between days: ${days}${inside0(change.days) ? ", so it may be chance" : ""}`,
+    ].filter(Boolean);
   }
 
   sentence(table, spot) {
     const { text, range, absent } = this.cell(table, spot);
     if (absent)
-      return `not published: 0 to ${number(table.absent)} ${this.release.counted}${range.slice(`0 to ${number(table.absent)}`.length)}`;
-    const what = `${table.estimate ? "about " : ""}${text} ${this.counted(spot.count)}`;
+      return `not published: 0 to ${number(table.absent)} ${this.release.counted}${spot.days ? " a day" : ""}${this.absent(table).slice(`0 to ${number(table.absent)}`.length)}`;
+    const what = `${table.estimate ? "about " : ""}${text} ${this.counted(spot.count)}${spot.days ? " a day" : ""}`;
+    if (spot.missing)
+      return `${what} listed, on ${number(spot.days - spot.missing)} of ${number(spot.days)} days; with the others ${range.includes(" to ") ? `between ${range.replace(" to ", " and ")}` : range}`;
     return range ? `${what}, between ${range.replace(" to ", " and ")}` : what;
   }
 
@@ -174,6 +181,14 @@ class Words {
     return table.estimate ? "95 % interval, measured, not proved" : "95 % interval";
   }
 }
+
+// Counts are whole; means have a digit behind the point where they are small.
+const amount = (n) => {
+  const fine = Number.isInteger(n) || Math.abs(n) >= 100 ? 1 : 10;
+  return number(Math.round(fine * n) / fine);
+};
+const signed = (n) => (n > 0 ? "+" : "") + amount(n);
+const inside0 = (ends) => ends && ends[0] <= 0 && ends[1] >= 0;
 
 const clock = (label) => {
   const [hours, minutes] = label.split(":");
