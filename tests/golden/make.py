@@ -436,6 +436,26 @@ def _shapes(folder: Path) -> Plan:
     return Plan.parse(text + '[places]\npath = "places.csv"\ntitle = "called"\n', base=folder)
 
 
+TOTALS = """[[public.total]]
+trips = 2_100
+of = { mode = "metro" }
+source = "Patronage of the week"
+[[public.total]]
+trips = 450
+of = { mode = "metro" }
+first_day = 2025-03-06
+last_day = 2025-03-06
+source = "Patronage of a day"
+[[public.total]]
+trips = 130
+of = { mode = "metro", tap_on_location = "Central" }
+first_day = 2025-03-06
+last_day = 2025-03-06
+source = "Entries of stations"
+[places]
+"""
+
+
 KINDS: dict[str, Callable[[Path], Plan]] = {
     "paper": lambda folder: _opal(folder),
     "paper-layout": lambda folder: _opal(
@@ -457,6 +477,8 @@ KINDS: dict[str, Callable[[Path], Plan]] = {
     "shapes": _shapes,
     "world-of-shapes": lambda folder: _world(folder, {"[source]\n": 'shapes = ["mta", "tides"]\n[source]\n'}),
     "world-of-noise": lambda folder: _world(folder, {"epsilon = 2": 'epsilon = "1/10"'}),
+    "world-of-few": lambda folder: _world(folder, {"epsilon = 2": 'epsilon = "3/4"'}),
+    "world-of-totals": lambda folder: _world(folder, {"[places]\n": TOTALS}),
     "spark": lambda folder: _opal(
         folder, _total("gaussian") | NO_MAP | {"[source]\n": '[source]\nengine = "spark"\n'}, "parquet"
     ),

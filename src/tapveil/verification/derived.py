@@ -19,7 +19,7 @@ from tapveil.published.estimated import Estimated
 from tapveil.published.lattice import WIDER_COLUMNS, Ints, Wider
 from tapveil.published.manifest import Manifest
 from tapveil.published.places import name_findings
-from tapveil.published.sheets import DerivedSheet, raw_tables
+from tapveil.published.sheets import DerivedSheet, raw_tables, whole
 from tapveil.published.synthetic_trips import SyntheticTrips, note
 from tapveil.verification import reading
 from tapveil.verification.known_versions import LARGEST_PLACES
@@ -97,7 +97,7 @@ def _as_it_lies(folder: Path, sheet: DerivedSheet) -> DerivedSheet | None:
     except (UnreadableError, pa.ArrowException, OSError):
         return None
     cells = pa.table({**{key: texts.column(key) for key in sheet.keys}, **numbers})
-    return replace(sheet, cells=cells) if len(cells) == len(sheet.cells) else None
+    return replace(sheet, pieces=whole(cells)) if len(cells) == len(sheet.cells) else None
 
 
 def _rounds_to(theirs: DerivedSheet, exact: DerivedSheet, ours: DerivedSheet) -> bool:
@@ -127,7 +127,8 @@ def sheet_findings(folder: Path, sheet: DerivedSheet) -> Iterator[Finding]:
     columns = (*sheet.keys, *sheet.numbers)
     batches = csv_batches if sheet.form == "csv" else parquet_batches
     try:
-        if not same_rows(_as_texts(sheet.cells, columns), batches(folder, sheet.path, columns)):
+        ours = (piece for each in sheet.pieces() for piece in _as_texts(each, columns))
+        if not same_rows(ours, batches(folder, sheet.path, columns)):
             yield Finding("derived-differs", sheet.path, "does not follow from the published tables")
         elif sheet.form == "csv" and is_written_otherwise(folder, sheet.path, columns):
             yield Finding("hidden-data", sheet.path, reading.NOT_CANONICAL)

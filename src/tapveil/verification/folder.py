@@ -60,7 +60,7 @@ from tapveil.verification.derived import (
 )
 from tapveil.verification.known_versions import LARGEST_PLACES
 from tapveil.verification.package import package_findings
-from tapveil.verification.page import page_findings, program_in
+from tapveil.verification.page import page_findings, parts_in, program_in
 from tapveil.verification.reading import UnreadableError
 from tapveil.verification.tables import SheetCheck, synthetic_findings
 from tapveil.verification.totals import totals_findings
@@ -123,7 +123,7 @@ class _Check:
         self._check_signature(signers)
         manifest = self._manifest()
         if EXPLORER in self.files:
-            faults, is_another = program_in(self.folder, manifest)
+            faults, is_another = program_in(self.folder, manifest, parts_in(self.files))
             self._add(faults)
             if is_another:
                 self.checked.notes.append("the page was written by another known version of tapveil")
@@ -153,12 +153,12 @@ class _Check:
             if not impossible:
                 self._add(manifests.promise_findings(manifest, made))
         domain = domain_of(self.folder, manifest) if manifest.is_world else None
-        if domain:
-            self._add(domain_findings(domain))
+        unmade = list(domain_findings(domain)) if domain else []  # estimates of more places than fit would fill memory
+        self._add(unmade)
         sheets = self._tables(manifest, made, domain)
         with self.progress.stage(Stage.CHECKING_SUMS):
             lacking = {each.place for each in unexpected if each.code == "file-missing"}
-            sound = not impossible and WIDER not in lacking and not any(sheet.findings for sheet in sheets)
+            sound = not (impossible or unmade) and WIDER not in lacking and not any(sheet.findings for sheet in sheets)
             tables = self._published(manifest, domain) if sound else {}
             estimated = estimated_from(domain, tables) if domain and sound else None
             beside = self._derived(manifest, made, tables, estimated) if sound else None
@@ -172,7 +172,7 @@ class _Check:
             drawn = not manifest.places or manifest.places in self.files
             if beside is not None and drawn and not faults and EXPLORER in self.files:
                 package = reading.json_of(self.folder, PACKAGE)
-                self._add(page_findings(self.folder, manifest, package, tables, beside, places))
+                self._add(page_findings(self.folder, manifest, package, tables, beside, places, parts_in(self.files)))
             if not impossible:
                 totals = {name: each for sheet in sheets for name, each in sheet.totals.items()}
                 self._add(totals_findings(manifest, made, totals))
@@ -270,6 +270,7 @@ class _Check:
         needed |= {WIDER} if manifest.wider else set()
         synthetic = {f"synthetic/{sheet}.{kind}" for sheet in manifest.sheets for kind in kinds}
         follow = self._derived_files | {name for name in files if _of_trips(name)}
+        follow |= {*parts_in(files)} if manifest.versions.page >= 3 else set()  # compared with the page itself
         for name in sorted(files - needed - synthetic - follow - {CHECKSUMS, SIGNATURE}):
             yield Finding("file-unexpected", shown(name), "does not belong to a release")
         needed |= synthetic if any(name.startswith("synthetic/") for name in files) else set()

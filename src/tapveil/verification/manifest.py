@@ -420,7 +420,8 @@ def _public_file_findings(manifest: Manifest) -> Iterator[Finding]:
     cells = {f"cells of {table.name}" for table in manifest.tables if manifest.from_a_list}
     listed = {f"calendar of {name}" for name, claim in (manifest.calendars or {}).items() if claim.listed}
     needed = {f"{kind} of {mode}" for kind in ("lookup", "polygons") for mode in areas} | wider | cells | listed
-    more = files - needed - {"gtfs", "places", *(["totals"] if manifest.totals else [])}
+    also = [*(["totals"] if manifest.totals else []), *(["holidays"] if manifest.is_world else [])]
+    more = files - needed - {"gtfs", "places", *also}
     if manifest.manifest_version == 1:  # which names all lists of wider areas, also those that no table has
         unused = {role for role in more if _WIDER.fullmatch(role)}
         more -= unused if len(unused) <= MOST_UNUSED else set()

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapveil.base.errors import FolderError
 from tapveil.base.findings import Finding, Verification, shown
-from tapveil.base.vocabulary import CHECKSUMS, MANIFEST
-from tapveil.published.folder import Folder
+from tapveil.base.vocabulary import CHECKSUMS
+from tapveil.published.explorer.page import PART, taken_apart
+from tapveil.published.series import page
+from tapveil.published.series.page import DATA_OPENS, PAGE, TITLES, path_of
 from tapveil.published.series.reading import Series
-from tapveil.published.series.writer import CONTENTS, tables, texts
+from tapveil.published.series.writer import as_json, tables, texts
+from tapveil.published.series.written import CONTENTS, VERSION, Written
 from tapveil.verification import reading
+from tapveil.verification.known_versions import SERIES_PROGRAMS
+from tapveil.verification.page import LARGEST_PAGE, data_findings
 from tapveil.verification.reading import UnreadableError
+from tapveil.verification.source import source_findings
 
 
 def verify_series(path: str | Path, series: Series) -> Verification:
@@ -29,7 +36,7 @@ def verify_series(path: str | Path, series: Series) -> Verification:
         raise FolderError(f"{place} is not a series: it has no {CONTENTS}")
     checked = Verification()
     for folder in series.folders:
-        checked.findings.extend(_folder_findings(folder))
+        checked.findings.extend(source_findings(folder))
     try:
         checked.findings.extend(_findings(place, series))
     except UnreadableError as error:
@@ -40,34 +47,23 @@ def verify_series(path: str | Path, series: Series) -> Verification:
     return checked
 
 
-def _folder_findings(folder: Folder) -> Iterator[Finding]:
-    """Whether the files that a series is read from are those of the folder's checksums."""
-    stated = {}
-    for line in reading.text_of(folder.path, CHECKSUMS).splitlines():
-        digest, _, name = line.partition("  ")
-        stated[name] = digest
-    own = {MANIFEST, *(name for claim in folder.manifest.tables for name in folder.manifest.files(claim)[:1])}
-    for name in sorted(own):
-        try:
-            found = hashlib.sha256((folder.path / name).read_bytes()).hexdigest()
-        except OSError:
-            found = ""
-        if stated.get(name) != found:
-            yield Finding(
-                "checksum-differs", f"{folder.path.name}/{name}", "does not match the checksums of its folder"
-            )
-
-
 def _findings(place: Path, series: Series) -> Iterator[Finding]:
     files, found = reading.files_in(place)
     yield from found
+    contents = as_json(series, Written.read(place.joinpath, str(place)).version)
     expected = {CHECKSUMS}
-    for name, text in texts(series).items():
+    for name, text in texts(series, contents).items():
         expected.add(name)
         if name not in files:
-            yield Finding("file-missing", name, "is missing")
+            yield from _missing(name)
         elif (place / name).read_bytes() != text.encode():
             yield Finding("derived-differs", name, "does not follow from the folders")
+    held = page.data(series, contents, contents["series_version"])
+    parts = {path_of(number): each for number, each in enumerate(held.parts, 1)}
+    expected |= {PAGE, *parts}
+    yield from _page_findings(place, contents, held.data, has_parts=bool(parts))
+    for name, each in parts.items():
+        yield from _part_findings(place, name, each) if name in files else _missing(name)
     for name, rows in tables(series):
         expected.add(name)
         if name not in files:
@@ -82,6 +78,29 @@ def _findings(place: Path, series: Series) -> Iterator[Finding]:
         yield Finding("checksum-differs", CHECKSUMS, "does not list the files as they are")
     for name in sorted(set(files) - expected):
         yield Finding("file-unexpected", shown(name), "does not belong to a series")
+
+
+def _page_findings(place: Path, contents: Mapping[str, Any], data: bytes, *, has_parts: bool) -> Iterator[Finding]:
+    """Whether the page is, but for its data, one that tapveil writes for such a series, and has these data."""
+    shell, own = taken_apart(reading.text_of(place, PAGE, LARGEST_PAGE), DATA_OPENS)
+    title, version = str(contents["title"]), contents["series_version"]
+    shells = shell, page.shell(title, has_parts=has_parts)
+    program, ours = (each.program(title, TITLES) for each in shells)
+    if version != (VERSION if program == ours else SERIES_PROGRAMS.get(program)):
+        yield Finding("page-program", PAGE, "is not a page that tapveil writes for such a series; do not open it")
+    yield from data_findings(PAGE, own, data)
+
+
+def _part_findings(place: Path, name: str, data: bytes) -> Iterator[Finding]:
+    found = PART.fullmatch(reading.text_of(place, name, LARGEST_PAGE))
+    if not found or path_of(int(found[1])) != name:
+        yield Finding("page-program", name, "is not a file that tapveil writes next to a page; do not open the page")
+    else:
+        yield from data_findings(name, found[2], data)
+
+
+def _missing(name: str) -> Iterator[Finding]:
+    yield Finding("file-missing", name, "is missing")
 
 
 def _same(path: Path, rows: pa.Table) -> bool:

@@ -47,7 +47,7 @@ def domain_of(folder: Path, manifest: Manifest) -> Domain:
 def domain_findings(domain: Domain) -> Iterator[Finding]:
     """Whether estimates are stated where there are some, and the names of places contain what identifies people."""
     stated, first = domain.manifest.versions, first_version(domain)
-    longer = minutes(domain) if first or stated.estimates else None
+    longer = minutes(domain, stated.estimates) if stated.estimates else None
     # Programs before wording 3 made no estimates of version 2.
     missing = stated.estimates is None and first == 2 and stated.wording < 3
     known = stated.estimates in versions(domain) and domain.manifest.estimated_minutes == longer

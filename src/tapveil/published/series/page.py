@@ -1,108 +1,74 @@
-"""`series.html`: all weeks on one page, in one file that asks nobody for anything."""
+"""`series.html`: all weeks on one page, which asks nobody for anything.
+
+The days of many places are in files next to it, as they are for the page of a folder: each is a script that hands over
+its data, and is read when one of its places is asked for.
+"""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-import re
-import zlib
-from collections.abc import Mapping
-from html import escape
+from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, TOTAL
-from tapveil.published.frame import DATE, Frame
+from tapveil.published.explorer.page import Held, Shell, packed, part, read_static
+from tapveil.published.series import lines, lines_1
 from tapveil.published.series.reading import Series
+from tapveil.published.series.written import VERSION
 
-MOST_PLACES = 3_000
-"""Places with a history on the page: those with most trips."""
-LEVEL = 6
-_SLOT = re.compile(r"\{\{(policy|style|script|title|data)\}\}")
-
-
-def page(series: Series, contents: Mapping[str, Any]) -> str:
-    """The page: its program, its style and its data."""
-    style, script, shell = (_read(name) for name in ("series.css", "series.js", "series.html"))
-    policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    data = json.dumps(_data(series, contents), ensure_ascii=False, separators=(",", ":")).encode()
-    packed = base64.b64encode(zlib.compress(data, LEVEL)).decode()
-    words = {
-        "policy": policy,
-        "style": style,
-        "script": script,
-        "title": escape(str(contents["title"])),
-        "data": packed,
-    }
-    return _SLOT.sub(lambda slot: words[slot[1]], shell)  # at once: a title can have the name of a slot
+MOST_IN_PAGE = 250_000
+"""Numbers of places in the page itself, and in each file, where there are more. Another number is another version."""
+NUMBERS_OF_A_LINE = ("count", "below", "above", "noise", "missing")
+PAGE = "series.html"
+DATA_OPENS = '<script id="data" type="application/octet-stream">'
+"""Where a page of any version has its data."""
+TITLES = (("<title>", ": all weeks</title>"),)
 
 
-def _data(series: Series, contents: Mapping[str, Any]) -> dict[str, Any]:
-    """Lines by day: of every mode, and of every place."""
-    days = series.days
-    lines = [*_lines(_totals(series), "total", days)]
-    if (places := _places(series)) is not None:
-        lines += _lines(places, "place", days)
-    about = {name: contents[name] for name in ("title", "releases", "breaks", "gaps")}
-    return {**about, "days": days, "lines": lines}
+def page_files(series: Series, contents: Mapping[str, Any]) -> dict[str, str]:
+    """The page, and the files next to it if places and days are many, by their paths."""
+    held = data(series, contents, VERSION)
+    texts = {PAGE: shell(str(contents["title"]), has_parts=bool(held.parts)).text(packed(held.data))}
+    return texts | {path_of(number): part(number, each) for number, each in enumerate(held.parts, 1)}
 
 
-def _totals(series: Series) -> Frame | None:
-    """The numbers of whole days: published totals, or else sums over all times."""
-    keys = {claim.name: folder.manifest.keys(claim) for folder in series.folders for claim in folder.manifest.tables}
-    if TOTAL in keys and DATE in keys[TOTAL]:
-        return series.totals
-    kinds = series.folders[-1].manifest.columns
-    for name, own in keys.items():
-        if DATE in own and [kinds.get(key) for key in own if key not in (DATE, "mode")] == ["time"]:
-            frame = series.table(name)
-            return frame.sum(by=[key for key in frame.keys if key in (DATE, "mode")])
-    return None
+def shell(title: str, *, has_parts: bool) -> Shell:
+    """The page but for its data; its statistics are those of the page of a folder."""
+    script = f"{_read('series.js')}\n{read_static('variation.js')}"
+    return Shell.around(_read("series.html"), _read("series.css"), script, title, has_parts=has_parts)
 
 
-def _places(series: Series) -> Frame | None:
-    """The first table of places by day."""
-    kinds = series.folders[-1].manifest.columns
-    for claim in series.folders[-1].manifest.tables:
-        own = series.folders[-1].manifest.keys(claim)
-        if DATE in own and [kinds[key] for key in own if key not in (DATE, "mode")] == ["location"]:
-            return series.table(claim.name)
-    return None
+def data(series: Series, contents: Mapping[str, Any], version: int) -> Held:
+    """What the page of a series and the files next to it hold, by the version of the series."""
+    made = (lines_1 if version == 1 else lines).data(series, contents)
+    parts = _apart([line for line in made["lines"] if line["kind"] == "place"], len(made["days"]))
+    return Held(_json(made), [_json(each) for each in parts])
 
 
-def _lines(frame: Frame | None, kind: str, days: list[str]) -> list[dict[str, Any]]:
-    """A line for each cell: of each day its count, or none, and how far its interval goes."""
-    if frame is None:
+def path_of(number: int) -> str:
+    """Where a file next to the page is; no table has a name with a dot."""
+    return f"series.files/part-{number:04}.js"
+
+
+def _apart(lines: Sequence[dict[str, Any]], days: int) -> list[list[dict[str, Any]]]:
+    """The numbers of lines that are too many for the page, file by file; each line keeps where they are."""
+    room = max(1, MOST_IN_PAGE // max(1, days))
+    if len(lines) <= room:
         return []
-    keys = [key for key in frame.keys if key != DATE]
-    column = {day: place for place, day in enumerate(days)}
-    rows = dict[tuple[str, ...], list[int]]()
-    for row, group in enumerate(frame._groups(keys)):
-        rows.setdefault(group, []).append(row)
-    at = [column[day] for day in frame.cells[DATE].tolist()]
-    count, low, high = (np.ma.filled(frame.cells[name], -1).tolist() for name in (COUNT, LOW, HIGH))
+    files = [lines[start : start + room] for start in range(0, len(lines), room)]
     found = []
-    ordered = sorted(rows, key=lambda group: (-sum(count[row] for row in rows[group]), group))[:MOST_PLACES]
-    for group in sorted(ordered):
-        line: dict[str, list[int | None]] = {name: [None] * len(days) for name in ("count", "below", "above")}
-        for row in rows[group]:
-            values = (count[row], count[row] - low[row], max(high[row] - count[row], 0))
-            for name, value in zip(line, values, strict=True):
-                line[name][at[row]] = value
-        found.append({"kind": kind, "names": list(group), **line})
-    absent = [int(value) if (value := frame.absents.get(day, -1)) < 2**53 else -1 for day in days]
-    return [{**line, "absent": absent if number == 0 else 0} for number, line in enumerate(found)]
+    for number, some in enumerate(files, 1):
+        found.append([{name: line.pop(name) for name in NUMBERS_OF_A_LINE if name in line} for line in some])
+        for place, line in enumerate(some):
+            line |= {"file": number, "at": place}
+    return found
 
 
+def _json(data: Any) -> bytes:
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+@cache
 def _read(name: str) -> str:
     return files("tapveil.published.series").joinpath("static", name).read_text(encoding="utf-8")
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -6,10 +6,12 @@ two definitions (other bins, areas, units) stand in one table, and say which def
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import date, timedelta
 from fractions import Fraction
 from functools import cached_property
@@ -20,22 +22,25 @@ from typing import Any, overload
 import numpy as np
 
 from tapveil.base.errors import FolderError, ReaderError, did_you_mean
-from tapveil.base.vocabulary import COUNT, HIGH, LOW, NUMBERS, TOTAL
+from tapveil.base.vocabulary import COUNT, HIGH, LOW, MANIFEST, NUMBERS, TOTAL
 from tapveil.privacy.distribution import variance
 from tapveil.privacy.intervals import MISS, interval
 from tapveil.privacy.mechanisms import Gaussian, Mechanism, World
 from tapveil.published.columns import Column, texts
 from tapveil.published.folder import Folder, open_folder
-from tapveil.published.frame import DATE, DEFINITION, Frame
+from tapveil.published.frame import DATE, DEFINITION, RELEASE, Frame
 from tapveil.published.lattice import why_not
 from tapveil.published.manifest import TableClaim
 from tapveil.published.names import DAMAGED, Names, listed_places
+from tapveil.published.remote import Remote, is_address, matching
 from tapveil.published.series.definition import COMPARABLE, definition
+from tapveil.published.series.written import BOTH, CONTENTS, Written, combined_noise
 from tapveil.published.variation import noise_quantile
 
-RELEASE = "release"
-"""The column that says which release, or which releases, a number is from."""
 _MAGIC = re.compile(r"[*?\[]")
+_FILES = (".parquet", ".csv")
+_DEPTH = 3
+"""How deep the file of a table is in a series: `TABLE/year=2025/part-0.parquet`."""
 
 
 @overload
@@ -47,14 +52,20 @@ def open(path: Sequence[str | Path]) -> Series: ...
 def open(path: str | Path | Sequence[str | Path]) -> Folder | Series:
     """Open a published folder for reading, or several as one series. Needs only the folders.
 
+    Folders may be on this machine or at an address, such as `"https://data.example/published"` or
+    `"s3://bucket/published"` (which needs pyarrow). There, files are fetched when they are asked for.
+
     Args:
-        path: The folder; or a pattern such as `"published/*"`, or a list of folders, for a series.
+        path: The folder; or a pattern such as `"published/*"`, or a list of folders, for a series; or a series that
+            `tapveil series -o` wrote. The file of a table, or a pattern such as `"series/on_time/*/*.parquet"`, opens
+            the folder or the series that it is part of.
 
     Returns:
         The folder: its tables, totals and guarantee. Of a pattern or a list, the series: one table per name.
 
     Raises:
-        FolderError: It is not a published folder, or its manifest is damaged or of a later format.
+        FolderError: It is not a published folder, or its manifest is damaged or of a later format; or it cannot be
+            fetched.
 
     Example:
         >>> import tapveil
@@ -68,16 +79,70 @@ def open(path: str | Path | Sequence[str | Path]) -> Folder | Series:
         >>> tapveil.open("publish*").tables
         ['on_time', 'on_location', 'total']
     """
+    if isinstance(path, str) and is_address(path):
+        return _at_address(path)
+    if isinstance(path, str | Path) and str(path).endswith(_FILES) and not Path(path).is_dir():
+        return _around(str(path))
     if isinstance(path, Path) or (isinstance(path, str) and (Path(path).exists() or not _MAGIC.search(path))):
+        place = Path(path)
+        if (place / CONTENTS).is_file() and not (place / MANIFEST).exists():
+            return Series._written_in(Written.read(place.joinpath, str(place)))
         return open_folder(path)
     if isinstance(path, str):
         found = sorted(name for name in glob.glob(path) if Path(name).is_dir())  # noqa: PTH207 (a pattern can be anywhere)
         if not found:
             raise FolderError(f"there is no folder {path}")
         return Series(tuple(open_folder(name) for name in found))
+    if not isinstance(path, Iterable):
+        raise ReaderError(f"name a folder, a pattern or a list of folders, not {path!r}")
+    path = list(path)
     if not path:
         raise FolderError("a series has at least one folder")
+    if len(path) == 1 and isinstance(alone := open(str(path[0])), Series):  # as it was written
+        return alone
     return Series(tuple(open_folder(each) for each in path))
+
+
+def _around(pattern: str) -> Folder | Series:
+    """What the files of tables are part of: a folder, several, or a series."""
+    found = [pattern] if Path(pattern).exists() else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207
+    roots = dict[Path, None]()
+    for name in found:
+        above = list(Path(name).parents)[:_DEPTH]
+        roots |= dict.fromkeys(
+            [each for each in above if any((each / own).exists() for own in (MANIFEST, CONTENTS))][:1]
+        )
+    if not roots:
+        raise FolderError(f"{pattern} is no file of a published folder or of a series: name the folder itself")
+    return open(*roots) if len(roots) == 1 else open(list(roots))
+
+
+def _around_address(address: str) -> str:
+    """The address of what the files of tables are part of: one of those above has checksums that name them."""
+    base, mark, query = address.partition("?")
+    parts = base.split("/")
+    for depth in range(2, _DEPTH + 1):
+        above, pattern = "/".join(parts[:-depth]), "/".join(parts[-depth:])
+        with suppress(FolderError):
+            if not _MAGIC.search(above) and fnmatch.filter(Remote(above + mark + query).sums, pattern):
+                return above + mark + query
+    raise FolderError(f"{base} is no file of a published folder or of a series: name the folder itself")
+
+
+def _at_address(address: str) -> Folder | Series:
+    """A folder or a written series, by the files that its checksums name; or the folders that match a pattern."""
+    named = address.partition("?")[0]
+    if _MAGIC.search(named) and not named.endswith(_FILES):
+        found = matching(address)
+        if not found:
+            raise FolderError(f"there is no folder {address}")
+        return Series(tuple(open_folder(each) for each in found))
+    source = Remote(_around_address(address) if named.endswith(_FILES) else address)
+    if CONTENTS in source.sums and MANIFEST not in source.sums:
+        return Series._written_in(Written.read(source.file, str(source)))
+    folder = Folder(source.place, source)
+    _ = folder.manifest
+    return folder
 
 
 @dataclass(frozen=True)
@@ -116,6 +181,13 @@ class Series:
 
     given: tuple[Folder, ...]
     """The folders, as they were named."""
+    written: Written | None = field(default=None, repr=False)
+    """The files that it is read from, instead of those of its folders."""
+
+    @classmethod
+    def _written_in(cls, written: Written) -> Series:
+        """A series that was written, of which only the manifests of its releases are there."""
+        return cls(tuple(written.folders()), written)
 
     def __post_init__(self) -> None:
         names = [folder.path.resolve() for folder in self.given]
@@ -128,17 +200,22 @@ class Series:
     @cached_property
     def folders(self) -> list[Folder]:
         """The folders in the order of their days."""
+        if self.written:
+            return list(self.given)
         return sorted(self.given, key=lambda each: (self._own_days[each][:1], each.manifest.created, each.path.name))
 
     @cached_property
     def names(self) -> list[str]:
         """The name of each release: that of its folder; with its number, where several have the same."""
+        if self.written:
+            return self.written.names
         own = [folder.path.resolve().name for folder in self.folders]
         return [name if own.count(name) == 1 else f"{name}#{number}" for number, name in enumerate(own, 1)]
 
     @cached_property
     def _own_days(self) -> dict[Folder, list[str]]:
-        return {folder: _days(folder) for folder in self.given}
+        days = self.written.days() if self.written else map(_days, self.given)
+        return dict(zip(self.given, days, strict=True))
 
     def __repr__(self) -> str:
         days, number = self.days, len(self.folders)
@@ -192,12 +269,14 @@ class Series:
         Example:
             >>> import tapveil
             >>> sorted(path.name for path in tapveil.open(["published"]).write("series").iterdir())
-            ['SHA256SUMS', 'on_location', 'on_time', 'series.html', 'series.json', 'total']
+            ['SHA256SUMS', 'on_location', 'on_time', 'releases', 'series.html', 'series.json', 'total']
         """
+        if self.written:
+            raise ReaderError("this series is written already: copy its files, or open its folders")
         try:
             from tapveil.published.series.writer import write_series
         except ImportError:
-            raise ReaderError("pyarrow is not installed: `pip install pyarrow`") from None
+            raise ReaderError("a series is written as Parquet, which needs pyarrow: pip install pyarrow") from None
         return write_series(self, Path(out))
 
     @property
@@ -269,7 +348,11 @@ class Series:
             raise ReaderError(f"there is no table `{name}` in the series{hint}")
         keys = tuple(dict.fromkeys(key for piece in pieces for key in piece.keys))
         dated = DATE in keys
-        cells, noise = _joined(pieces, keys) if not dated else _merged(pieces, keys)
+        if self.written:
+            cells = self.written.cells(name, keys)
+            noise = combined_noise(cells[RELEASE], {piece.name: variance(piece.mechanism) for piece in pieces})
+        else:
+            cells, noise = _merged(pieces, keys) if dated else _joined(pieces, keys)
         if not dated:  # the days of cells are not known: those of two releases are never the same
             keys = (RELEASE, *keys)
             cells = {key: cells[key] for key in (*keys, *NUMBERS, DEFINITION)}
@@ -279,12 +362,15 @@ class Series:
             absents = {"": max(piece.absent for piece in pieces)}
         single = {piece.mechanism for piece in pieces}
         known = {key: frozenset[str]().union(*(piece.known.get(key, ()) for piece in pieces)) for key in keys}
+        partition = {key for piece in pieces for key in piece.folder.manifest.partition if key != DATE}
+        known |= {key: frozenset(cells[key].tolist()) for key in partition}
         known = {key: values for key, values in known.items() if values}
         if not dated:
             known[RELEASE] = frozenset(piece.name for piece in pieces)
         else:
-            known[DATE] = frozenset(day for piece in own for day in piece.days)
+            known[DATE] = self._published_days(name, pieces, cells[DATE])
         last = pieces[-1]
+        own_parts = {} if dated else {piece.name: self._part(piece, cells, known) for piece in pieces}
         add_up = all(why_not(piece.folder.manifest) is None for piece in pieces)
         return Frame(
             cells,
@@ -292,11 +378,25 @@ class Series:
             known=known,
             names=self._names(name, keys),
             coarser=self._coarser(last.claim) if add_up else None,
-            calendar=_calendar(pieces) if dated else {},
+            calendar=_calendar(pieces, known[DATE]) if dated else {},
             noise=noise,
             absents=absents,
             gaussian=all(isinstance(each, Gaussian | World) for each in single),
+            parts=own_parts,
         )
+
+    def _part(self, piece: _Piece, cells: Mapping[str, Column], known: Mapping[str, frozenset[str]]) -> Frame:
+        """The rows of one release of a table without days, as they are in its folder, with their definition."""
+        rows = cells[RELEASE] == piece.name
+        own = {name: column[rows] for name, column in cells.items() if name != RELEASE}
+        find = self._coarser(piece.claim) if why_not(piece.folder.manifest) is None else None
+
+        def coarser(needed: frozenset[str]) -> Frame | None:
+            found = find(needed) if find else None
+            return None if found is None else found.parts.get(piece.name)
+
+        names, calendar = self._names(piece.claim.name, piece.keys), piece.folder._calendar
+        return Frame(own, piece.keys, piece.mechanism, known, names, calendar=calendar, coarser=coarser)
 
     def total(self, **where: str) -> Frame:
         """The totals of some parts, by day.
@@ -322,7 +422,8 @@ class Series:
             manifest = self.folders[-1].manifest
             for claim in sorted(manifest.tables, key=lambda each: len(each.columns)):
                 every = sum(1 for _ in self._with(claim.name)) == sum(1 for _ in self._with(own.name))
-                fits = set(claim.columns) < set(own.columns) and needed <= {*manifest.keys(claim), DEFINITION}
+                known = {*manifest.keys(claim), DEFINITION, *(() if DATE in manifest.keys(claim) else (RELEASE,))}
+                fits = set(claim.columns) < set(own.columns) and needed <= known
                 if fits and every and (claim.level == own.level or not needed & set(claim.columns)):
                     return self.table(claim.name)
             return None
@@ -333,18 +434,49 @@ class Series:
         """The values that columns have in any release, or in its public lists."""
 
         def gather(column: str) -> frozenset[str]:
+            if self.written:
+                own = {*self.written.cells(table, keys)[column].tolist()}
+                return self.written.places(table, column) | own
             found = set[str]()
             for folder, _, claim in self._with(table):
                 if column in folder.manifest.keys(claim):
                     found.update(folder._raw[table][column].tolist())
                     if folder.manifest.columns[column] == "location":
                         try:
-                            found |= listed_places(folder.path, claim.level.location if claim.level else None)
+                            found |= listed_places(folder.file, claim.level.location if claim.level else None)
                         except DAMAGED:
-                            raise FolderError(f"{folder.path} is damaged: `tapveil verify` says where") from None
+                            raise FolderError(f"{folder.where} is damaged: `tapveil verify` says where") from None
             return frozenset(found)
 
         return Names([key for key in keys if key not in (DATE, RELEASE)], gather)
+
+    def _published_days(self, table: str, pieces: Sequence[_Piece], own: Column) -> frozenset[str]:
+        """The days of a table, as in its folders: a day counts if any table has a number of it.
+
+        A plan can name more days than there were trips on. Other tables are read only where this one lacks a day.
+        """
+        stated, found = {day for piece in pieces for day in piece.days}, {*own.tolist()}
+        others = {claim.name: len(claim.columns) for folder in self.folders for claim in folder.manifest.tables}
+        for name in sorted(others, key=lambda each: (others[each], each)):
+            if stated <= found:
+                break
+            found |= self._days_in(name) if name != table else set()
+        return frozenset(stated & found)
+
+    def _days_in(self, table: str) -> set[str]:
+        """The days of which a table has a number."""
+        dated = [(folder, claim) for folder, _, claim in self._with(table) if DATE in folder.manifest.keys(claim)]
+        if self.written:
+            return {*self.written.cells(table, (DATE,))[DATE].tolist()} if dated else set()
+        return {_day(day) for folder, _ in dated for day in {*folder._raw[table][DATE].tolist()}}
+
+    def _definitions(self, table: str) -> dict[str, int]:
+        """The definition of a table on each of its days: the newest, where several releases have the day."""
+        found = dict[str, int]()
+        for piece in self._pieces(table):
+            for day in piece.days:
+                found[day] = max(piece.definition, found.get(day, 0))
+        return found
 
     def _pieces(self, table: str) -> Iterator[_Piece]:
         number, before = 0, None
@@ -384,9 +516,8 @@ class _Piece:
     def known(self) -> dict[str, frozenset[str]]:
         manifest = self.folder.manifest
         times = [column for column in self.claim.columns if manifest.columns[column] == "time"]
-        parts = {key: frozenset(self.cells[key].tolist()) for key in manifest.partition if key != DATE}
         labels = {key: frozenset(days) for key, days in manifest.calendar.items() if key in self.keys and key != DATE}
-        return parts | labels | dict.fromkeys(times, frozenset(manifest.listed_times(self.claim)))
+        return labels | dict.fromkeys(times, frozenset(manifest.listed_times(self.claim)))
 
     @cached_property
     def cells(self) -> dict[str, Column]:
@@ -467,16 +598,19 @@ def _combined(rows: Iterable[list[Any]], keys: list[str], twice: Mapping[str, li
         else:
             rule = interval(pieces[found[0][place[RELEASE]]].mechanism, Fraction(MISS, 2 * number if number > 1 else 1))
             low, high = rule.of(int(found[0][place[COUNT]]))
-        release = " + ".join(row[place[RELEASE]] for row in found)
+        release = BOTH.join(row[place[RELEASE]] for row in found)
         yield [*key, count, low, high, release, newest, noise]
 
 
-def _calendar(pieces: Sequence[_Piece]) -> dict[str, Column]:
-    """The days of all releases, each once; with the labels that all of them have."""
+def _calendar(pieces: Sequence[_Piece], days: frozenset[str]) -> dict[str, Column]:
+    """Some days of all releases, each once; with the labels that all of them have."""
     named = [piece.folder.manifest.calendar for piece in pieces]
     shared = [name for name in named[0] if all(name in each for each in named)]
     rows = {
-        day: [each[name][place] for name in shared] for each in named for place, day in enumerate(each.get(DATE, ()))
+        day: [each[name][place] for name in shared]
+        for each in named
+        for place, day in enumerate(each.get(DATE, ()))
+        if day in days
     }
     columns = zip(*(rows[day] for day in sorted(rows)), strict=True)
     return {name: texts(labels) for name, labels in zip(shared, columns, strict=False)}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
+import io
 import json
+import math
 import shutil
-from datetime import timedelta
+from datetime import datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -60,12 +64,31 @@ def test_a_pattern_and_a_list_give_one_table_per_name_over_all_days(tmp_path: Pa
         tapveil.open([folders[0], tmp_path / "copy"])
 
 
-def test_opening_reads_no_table(tmp_path: Path) -> None:
-    folders = weeks(tmp_path, 2)
-    for folder in folders:
-        shutil.rmtree(folder / "data")
-    series = tapveil.open(folders)
-    assert len(series.days) == 14
+def test_opening_104_folders_reads_each_manifest_once_and_no_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is read is counted; how long it takes depends on the machine (`python -m benchmarks.series`)."""
+    week_folder(tmp_path / "w000", {"Central": trips(3000, 1)}, FIRST)
+    manifest = (tmp_path / "w000" / "privacy.json").read_text(encoding="utf-8")
+    for week in range(1, 104):
+        days, path = days_of(FIRST + week * WEEK), tmp_path / f"w{week:03d}"
+        stated = json.loads(manifest) | {"release_id": f"{week:032x}"}
+        stated["covers"] |= {"first_day": days[0], "last_day": days[-1]}
+        path.mkdir()
+        (path / "privacy.json").write_text(json.dumps(stated), encoding="utf-8")
+    read, as_it_is = list[Path](), io.open
+
+    def counted(file: Any, *how: Any, **said: Any) -> Any:
+        if str(file).startswith(str(tmp_path)):
+            read.append(Path(file))
+        return as_it_is(file, *how, **said)
+
+    for module in (io, builtins):  # pathlib has its own name of it
+        monkeypatch.setattr(module, "open", counted)
+    series = tapveil.open(str(tmp_path / "*"))
+    assert (len(series.days), series.gaps, series.breaks) == (728, [], [])
+    assert "series of 104 releases" in str(series)
+    assert sorted(read) == [tmp_path / f"w{week:03d}" / "privacy.json" for week in range(104)]
     with pytest.raises(FolderError, match="is damaged"):
         series.table("total")
 
@@ -179,3 +202,173 @@ def test_a_series_of_one_folder_says_what_the_folder_says(kind: str) -> None:
             assert row["low"] <= own["low"] + 1, "never tighter, but for a rounded quantile"
             assert (row["high"] is None) == (own["high"] is None)
             assert row["high"] is None or row["high"] >= own["high"] - 1
+
+
+def test_months_of_two_releases_are_compared(tmp_path: Path) -> None:
+    """A table without days: the part of a release is the table of its folder, and means per day have differences."""
+    paths = [shutil.copytree(GOLDEN / "3e" / "calendars", tmp_path / name) for name in ("first", "second")]
+    manifest = json.loads((paths[1] / "privacy.json").read_text(encoding="utf-8"))
+    (paths[1] / "privacy.json").write_text(json.dumps(manifest | {"release_id": "0" * 32}), encoding="utf-8")
+    for series in (tapveil.open(paths), tapveil.open(str(tapveil.open(paths).write(tmp_path / "out")))):
+        table, alone = series.table("on"), tapveil.open(paths[0]).table("on")
+        march = {"mode": "bus", "month": "2025-03"}
+        part = table.where(release="first", **march)
+        assert [{**row, "definition": 1} for row in alone.where(**march).rows()] == part.rows()
+        assert table.where(**march).where(release="first").rows() == part.rows()
+        assert part.sum(by="day_type").rows()[0]["count"] == alone.where(**march).sum(by="day_type").rows()[0]["count"]
+        february = table.where(release="second", mode="bus", month="2025-02")
+        ours, theirs = (alone.where(mode="bus", month=month) for month in ("2025-03", "2025-02"))
+        assert str(part.minus(february)) == str(ours.minus(theirs))
+        change = part.per_day().minus(february.per_day())
+        days = {
+            month: {kind: sum(1 for _ in group) for kind, group in _kinds(alone, month)}
+            for month in ("2025-02", "2025-03")
+        }
+        for row in change.rows():
+            key = (row["day_type"], row["tap_on_time"], row["tap_on_location"])
+            after, before = (each._by_key().get(key) for each in (ours, theirs))
+            numbers = [days[month][row["day_type"]] for month in ("2025-03", "2025-02")]
+            if after is not None and before is not None:
+                assert row["mean"] == pytest.approx(after / numbers[0] - before / numbers[1])
+                assert row["noise_low"] < row["mean"] < row["noise_high"]
+            else:
+                assert np.isnan(row["mean"])
+                assert row["noise_low"] < row["noise_high"]
+            assert row["real"] is None, "one number for each month does not tell how days differ"
+        assert change.adjusted().rows()[0]["noise_high"] > change.rows()[0]["noise_high"]
+        with pytest.raises(ReaderError, match="not of their sums"):
+            part.sum(by="day_type").per_day().minus(february.sum(by="day_type").per_day())
+    _redefined(paths[1], "areas", {"bus": "lines"})
+    series = tapveil.open(paths)
+    ours, theirs = (series.table("on").where(release=name, month="2025-03") for name in ("first", "second"))
+    for one, other in ((ours, theirs), (ours.per_day(), theirs.per_day())):
+        with pytest.raises(ReaderError, match="which cannot be compared"):
+            one.minus(other)
+
+
+def _kinds(frame: Any, month: str) -> Any:
+    chosen = frame.where(month=month).calendar["day_type"].tolist()
+    return groupby(sorted(chosen))
+
+
+def _redefined(path: Path, key: str, value: Any) -> None:
+    manifest = json.loads((path / "privacy.json").read_text(encoding="utf-8"))
+    (path / "privacy.json").write_text(json.dumps(manifest | {key: value}), encoding="utf-8")
+
+
+def test_months_and_years_of_days_are_chosen_by_their_names(tmp_path: Path) -> None:
+    table = tapveil.open(weeks(tmp_path, 5)).totals
+    assert table.between("2025-03", "2025-03").days == days_of(FIRST, 29)
+    assert table.between("2025-04", "2025-04").days == days_of(FIRST + timedelta(days=29), 6)
+    assert table.between("2025", "2025").days == table.days
+    assert table.between("2025-04", "2025-04").minus(table.between("2025-03", "2025-03")).rows()
+    with pytest.raises(ReaderError, match="there is no day from 2024 to 2024"):
+        table.between("2024", "2024")
+
+
+@pytest.mark.parametrize(
+    ("what", "change", "comparable"),
+    [("bins", {"time_minutes": 30}, False), ("mask", {}, True), ("mechanism", {}, True)],
+    ids=["bins", "mask", "mechanism"],
+)
+def test_other_bins_masks_and_mechanisms_are_flagged(
+    what: str, change: dict[str, Any], comparable: bool, tmp_path: Path
+) -> None:
+    paths = [shutil.copytree(GOLDEN / "3" / "gaussian", tmp_path / name) for name in ("first", "second")]
+    manifest = json.loads((paths[1] / "privacy.json").read_text(encoding="utf-8")) | change | {"release_id": "0" * 32}
+    for table in manifest["tables"]:
+        if what == "mask":
+            table["threshold_exact"] = str(int(float(table["threshold"])) + 3)
+            table["threshold"] = float(table["threshold_exact"])
+            table["smallest_published"] = int(table["threshold"])
+        elif what == "mechanism":
+            table["scale_exact"], table["scale"] = "9", 9.0
+    (paths[1] / "privacy.json").write_text(json.dumps(manifest), encoding="utf-8")
+    found = {(each.what, each.comparable) for each in tapveil.open(paths).breaks if each.table == "on_time"}
+    assert (what, comparable) in found
+    assert all(each.comparable for each in tapveil.open(paths).breaks) == comparable
+
+
+def test_a_cell_that_is_not_published_is_between_nothing_and_its_limit(tmp_path: Path) -> None:
+    truth = {"Quay": trips(1000, 5), "Halt": [400, 1, 1, 1, 1, 1, 1]}
+    fine = week_folder(tmp_path / "fine", truth, seed=1)
+    wide = week_folder(tmp_path / "wide", truth, FIRST + WEEK, seed=2, scale=4)
+    table, halt = tapveil.open([fine, wide]).table("on_location"), {"mode": "train", "tap_on_location": "Halt"}
+    found = {day: table.cell(date=day, **halt) for day in ("2025-03-04", "2025-03-11")}
+    apart = {"2025-03-04": fine, "2025-03-11": wide}
+    assert found == {day: tapveil.open(apart[day]).table("on_location").cell(date=day, **halt) for day in found}
+    assert [each.count for each in found.values()] == [None, None]
+    assert table.where(date="2025-03-11").cell(**halt) == found["2025-03-11"]
+    with pytest.raises(ReaderError, match=r"there is no day `2024-01-01` \(it has 2025-03-03 to 2025-03-16\)"):
+        table.cell(date="2024-01-01", **halt)
+
+
+def test_values_of_other_libraries_are_understood(tmp_path: Path) -> None:
+    table = tapveil.open(weeks(tmp_path, 1)).table("on_location")
+    monday = table.where(date="2025-03-03").rows()
+    for value in (FIRST, datetime(2025, 3, 3), np.datetime64("2025-03-03"), np.datetime64("2025-03-03T00:00", "ns")):
+        assert table.where(date=value).rows() == monday  # type: ignore[arg-type]
+    assert table.where(date=np.array(["2025-03-03"], "datetime64[D]")).rows() == table.where(date=["2025-03-03"]).rows()
+    for wrong in (3, None):
+        with pytest.raises(ReaderError, match=f"there is no place `{wrong}` in the folder"):
+            table.where(tap_on_location=wrong)  # type: ignore[arg-type]
+
+
+def test_what_is_asked_in_a_wrong_way_is_a_readers_error(tmp_path: Path) -> None:
+    folders = weeks(tmp_path, 1)
+    table = tapveil.open(folders).table("on_location")
+    wrong: list[Any] = [
+        lambda: tapveil.open(3),  # type: ignore[call-overload]
+        lambda: table.mean(over="week"),  # type: ignore[arg-type]
+        lambda: table.minus(3),  # type: ignore[arg-type]
+        lambda: table.share(of="total"),  # type: ignore[arg-type]
+    ]
+    for ask in wrong:
+        with pytest.raises(ReaderError):
+            ask()
+    assert len(tapveil.open(iter(folders)).days) == 7  # type: ignore[call-overload]
+
+
+def test_sums_of_sums_are_the_sums(tmp_path: Path) -> None:
+    table = tapveil.open(weeks(tmp_path, 3)).table("on_location")
+    once, twice = table.sum(by="mode").rows(), table.sum(by=["mode", "date"]).sum(by="mode").rows()
+    for ours, theirs in zip(twice, once, strict=True):
+        assert ours["count"] == theirs["count"]
+        assert ours["low"] <= theirs["low"] + 1
+        assert ours["high"] >= theirs["high"] - 1
+    places = table.sum(by=["tap_on_location", "date"]).sum(by="date").rows()
+    assert all(row["count"] is None for row in places), "nobody knows how many places there are"
+
+
+def test_sums_of_some_days_are_those_of_the_folders(tmp_path: Path) -> None:
+    """Taken from the table of totals, of which only the same days count."""
+    paths = weeks(tmp_path, 3)
+    table = tapveil.open(paths).table("on_location")
+    for week, path in enumerate(paths):
+        first, last = days_of(FIRST + week * WEEK)[::6]
+        ours, theirs = table.between(first, last).sum(by="mode"), tapveil.open(path).table("on_location").sum(by="mode")
+        (row,), (own,) = ours.rows(), theirs.rows()
+        assert (row["count"], row["listed"], row["cells"]) == (own["count"], own["listed"], own["cells"])
+        assert abs(row["low"] - own["low"]) <= 0.1 * (own["high"] - own["low"])
+        assert abs(row["high"] - own["high"]) <= 0.1 * (own["high"] - own["low"])
+    before, after = (table.between(*days_of(FIRST + week * WEEK)[::6]).sum(by="mode") for week in (0, 1))
+    assert after.minus(before).rows()[0]["count"] == after.rows()[0]["count"] - before.rows()[0]["count"]
+    assert table.between("2025-03-10", "2025-03-16").sum(by="date").mean().rows()[0]["days"] == 7
+
+
+def test_days_of_which_nothing_is_published_are_no_days_of_its_tables(tmp_path: Path) -> None:
+    """A plan may state a month, and its trips be of two weeks: means are over the days that have numbers."""
+    folder = week_folder(tmp_path / "w", {"Central": [900] * 7, "Quay": [0, 0, *[700] * 5]}, FIRST)
+    manifest = json.loads((folder / "privacy.json").read_text(encoding="utf-8"))
+    manifest["covers"]["last_day"] = "2025-04-20"
+    (folder / "privacy.json").write_text(json.dumps(manifest), encoding="utf-8")
+    series, alone = tapveil.open([folder]), tapveil.open(folder)
+    assert len(series.days) == 49
+    for opened in (series, tapveil.open(series.write(tmp_path / "series"))):
+        for name in ("on_location", "total"):
+            assert opened.table(name).days == alone.table(name).days == days_of(FIRST)
+            means = [str(each.table(name).mean(over="date").rows()) for each in (opened, alone)]
+            assert means[0] == means[1]
+    quay = series.table("on_location").where(tap_on_location="Quay").mean(over="date").rows()[0]
+    assert quay["days"] == 7, "a day on which others have numbers counts"
+    assert math.isnan(quay["mean"])

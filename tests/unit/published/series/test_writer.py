@@ -28,6 +28,14 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]
     return tapveil.open(folders).write(home / "series"), folders
 
 
+def test_the_answers_of_a_dossier_next_to_its_folder_are_no_folder(written: tuple[Path, list[Path]]) -> None:
+    answers = written[1][0].parent / "w1.dossier.toml"
+    answers.write_text("")
+    done = run("series", *sorted(answers.parent.iterdir()))
+    answers.unlink()
+    assert (done.returncode, "a series of 3 releases" in done.stdout) == (0, True), done.stderr
+
+
 def test_a_series_is_verified_against_its_folders(written: tuple[Path, list[Path]], tmp_path: Path) -> None:
     out, folders = written
     checked = verify_series(out, tapveil.open(folders))
@@ -98,4 +106,6 @@ def test_the_command_shows_writes_and_checks_a_series(written: tuple[Path, list[
     (tmp_path / "out" / "series.html").write_text("another", encoding="utf-8")
     found = run("series", *names, "--verify", "out", cwd=tmp_path)
     assert found.returncode == 1
-    assert "derived-differs: series.html: does not follow from the folders" in found.stdout
+    assert (
+        "page-program: series.html: is not a page that tapveil writes for such a series; do not open it" in found.stdout
+    )
