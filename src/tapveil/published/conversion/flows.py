@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from tapveil.base.errors import FolderError
 from tapveil.base.vocabulary import COUNT, HIGH, LOW
+from tapveil.published.conversion.delimited import csv_text
 from tapveil.published.conversion.places import places
 from tapveil.published.folder import Folder
 from tapveil.published.frame import DATE, Frame
@@ -22,7 +21,7 @@ def flow_table(folder: Folder) -> Frame:
     manifest = folder.manifest
     fits = [claim for claim in manifest.tables if {ON, OFF} <= set(claim.columns) and claim.level is None]
     if not fits:
-        raise FolderError(f"{folder.path} has no table of origins and destinations")
+        raise FolderError(f"{folder.where} has no table of origins and destinations")
     claim = min(fits, key=lambda each: len(each.columns))
     if manifest.versions.estimates:
         return folder.estimate([key for key in manifest.keys(claim) if key != "mode"])
@@ -45,7 +44,7 @@ def flow_files(folder: Folder) -> Iterator[tuple[str, str]]:
     ids = {location_id(place.mode if split else "", place.name): place for place in known}
     yield (
         "locations.csv",
-        _text(
+        csv_text(
             ("id", "name", "lat", "lon"),
             [(id_, each.title or each.name, each.latitude, each.longitude) for id_, each in sorted(ids.items())],
         ),
@@ -66,10 +65,4 @@ def flow_files(folder: Folder) -> Iterator[tuple[str, str]]:
             when = "T".join(each[row] for each in keys[2:])
             ends = (numbers[1][row], numbers[2][row], *(each[row] for each in others))
             rows.append((origin, dest, numbers[0][row], when, *ends))
-    yield "flows.csv", _text(("origin", "dest", "count", "time", LOW, HIGH, *rest), rows)
-
-
-def _text(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    written = io.StringIO(newline="")
-    csv.writer(written, lineterminator="\n").writerows([header, *rows])
-    return written.getvalue()
+    yield "flows.csv", csv_text(("origin", "dest", "count", "time", LOW, HIGH, *rest), rows)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tapveil.base.errors import FolderError
-from tapveil.published.change import NOISE_HIGH, NOISE_LOW
-from tapveil.published.conversion.places import places
+from tapveil.published.conversion.binary import bounds, well_known_binary
+from tapveil.published.conversion.places import numbers_of_places, places
 from tapveil.published.folder import Folder
-from tapveil.published.frame import DATE
 
 APPLICATION_ID = 0x47504B47
 """`GPKG` (requirement 2)."""
@@ -24,7 +21,6 @@ _WGS84 = (
     'GEOGCS["WGS 84",DATUM["WGS_1984",SPHEROID["WGS 84",6378137,298.257223563]],PRIMEM["Greenwich",0],'
     'UNIT["degree",0.0174532925199433],AUTHORITY["EPSG","4326"]]'
 )
-_CODES = {"Point": 1, "LineString": 2, "Polygon": 3, "MultiPoint": 4, "MultiLineString": 5, "MultiPolygon": 6}
 _SYSTEM = """
 CREATE TABLE gpkg_spatial_ref_sys (srs_name TEXT NOT NULL, srs_id INTEGER PRIMARY KEY, organization TEXT NOT NULL,
   organization_coordsys_id INTEGER NOT NULL, definition TEXT NOT NULL, description TEXT);
@@ -41,11 +37,11 @@ _WRITER = slice(96, 100)
 """Where the header of a file says which SQLite wrote it last."""
 
 
-def write_geopackage(folder: Folder, path: Path) -> None:
-    """The file: the layer `places`, with means per day, and every table as it was published."""
+def write_geopackage(folder: Folder, path: Path, tables: Sequence[str]) -> None:
+    """The file: the layer `places`, with means per day, and these tables as they were published."""
     known = places(folder)
     if not known:
-        raise FolderError(f"{folder.path} lists no places")
+        raise FolderError(f"{folder.where} lists no places")
     database = sqlite3.connect(path)
     try:
         database.executescript(f"PRAGMA page_size = 4096; PRAGMA application_id = {APPLICATION_ID};")
@@ -57,12 +53,18 @@ def write_geopackage(folder: Folder, path: Path) -> None:
         ]
         database.executemany("INSERT INTO gpkg_spatial_ref_sys VALUES (?, ?, ?, ?, ?, ?)", systems)
         when = f"{folder.manifest.created.isoformat()}T00:00:00.000Z"
-        numbers = dict(_numbers(folder))
+        numbers = dict(numbers_of_places(folder))
         columns = [name for own in numbers.values() for name in own]
         _create(database, LAYER, {"geom": "GEOMETRY", "mode": "TEXT", "name": "TEXT", "title": "TEXT"}, columns)
-        axes = [[each.longitude for each in known], [each.latitude for each in known]]
-        bounds = [end(axis) for end in (min, max) for axis in axes]
-        entry = (LAYER, "features", LAYER, folder.manifest.title, when, *bounds, 4326)
+        entry: tuple[object, ...] = (
+            LAYER,
+            "features",
+            LAYER,
+            folder.manifest.title,
+            when,
+            *bounds(each.shape for each in known),
+            4326,
+        )
         database.execute("INSERT INTO gpkg_contents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", entry)
         database.execute("INSERT INTO gpkg_geometry_columns VALUES (?, 'geom', 'GEOMETRY', 4326, 0, 0)", (LAYER,))
         rows = []
@@ -70,7 +72,7 @@ def write_geopackage(folder: Folder, path: Path) -> None:
             found = [own[name].get((each.mode, each.name)) for own in numbers.values() for name in own]
             rows.append((blob(each.shape), each.mode, each.name, each.title, *found))
         _insert(database, LAYER, rows)
-        for name in folder.tables:
+        for name in tables:
             frame = folder.table(name)
             _create(database, f"table_{name}", dict.fromkeys(frame.keys, "TEXT"), frame.columns[len(frame.keys) :])
             words = f"{name}, as published"
@@ -83,25 +85,6 @@ def write_geopackage(folder: Folder, path: Path) -> None:
     written = bytearray(path.read_bytes())
     written[_WRITER] = struct.pack(">I", 3_040_000)  # the same bytes, whichever SQLite is installed
     path.write_bytes(written)
-
-
-def _numbers(folder: Folder) -> Iterator[tuple[str, Mapping[str, Mapping[tuple[str, str], float | None]]]]:
-    """Of each table of places by day: the mean of a day, and the interval of its noise, by mode and place."""
-    for claim in folder.manifest.tables:
-        kinds = [folder.manifest.columns[column] for column in claim.columns]
-        keys = folder.manifest.keys(claim)
-        if kinds != ["location"] or claim.level is not None or not {*keys} <= {"mode", DATE, claim.columns[0]}:
-            continue
-        if DATE not in keys:
-            continue
-        means = folder.table(claim.name).mean(over="date")
-        places = means.cells[claim.columns[0]].tolist()
-        modes = means.cells["mode"].tolist() if "mode" in keys else [""] * len(places)
-        own = {}
-        for name, column in (("mean", "mean"), ("low", NOISE_LOW), ("high", NOISE_HIGH)):
-            values = [None if np.isnan(each) else round(each, 3) for each in means.cells[column].tolist()]
-            own[f"{claim.name}_{name}"] = dict(zip(zip(modes, places, strict=True), values, strict=True))
-        yield claim.name, own
 
 
 def _create(database: sqlite3.Connection, table: str, texts: Mapping[str, str], numbers: Sequence[str]) -> None:
@@ -129,18 +112,20 @@ def blob(shape: Mapping[str, Any]) -> bytes:
     >>> blob({"type": "Point", "coordinates": [1.0, 2.0]}).hex()
     '47500001e61000000101000000000000000000f03f0000000000000040'
     """
-    return b"GP\x00\x01" + struct.pack("<i", 4326) + _binary(shape["type"], shape["coordinates"])
+    return b"GP\x00\x01" + struct.pack("<i", 4326) + well_known_binary(shape)
 
 
-def _binary(kind: str, found: Any) -> bytes:
-    head = b"\x01" + struct.pack("<I", _CODES[kind])
-    if kind == "Point":
-        return head + struct.pack("<2d", *found)
-    if kind in ("LineString", "Polygon"):
-        parts = [_line(each) for each in found] if kind == "Polygon" else [_line(found)]
-        return head + (struct.pack("<I", len(parts)) if kind == "Polygon" else b"") + b"".join(parts)
-    return head + struct.pack("<I", len(found)) + b"".join(_binary(kind.removeprefix("Multi"), each) for each in found)
+def same_geopackage(one: Path, other: Path) -> bool:
+    """Whether two files hold the same tables, row by row: another SQLite may put them on other pages."""
+    return one.read_bytes() == other.read_bytes() or _dump(one) == _dump(other)
 
 
-def _line(points: Sequence[Sequence[float]]) -> bytes:
-    return struct.pack("<I", len(points)) + b"".join(struct.pack("<2d", *point) for point in points)
+def _dump(path: Path) -> list[str] | None:
+    database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        pragmas = [database.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")]
+        return [*map(str, pragmas), *database.iterdump()]
+    except (sqlite3.Error, UnicodeDecodeError):
+        return None  # damaged
+    finally:
+        database.close()

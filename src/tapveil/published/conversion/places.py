@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from tapveil.base.errors import FolderError
 from tapveil.base.vocabulary import EVERY_MODE, PLACES
+from tapveil.published.change import NOISE_HIGH, NOISE_LOW
 from tapveil.published.folder import Folder
+from tapveil.published.frame import DATE
 from tapveil.published.names import DAMAGED
 
 
@@ -31,14 +35,14 @@ def places(folder: Folder) -> list[Place]:
 
     A place of every mode is one of each mode that has none of this name; where tables have no mode, modes are empty.
     """
-    path = folder.path / PLACES
+    path = folder.file(PLACES)
     if not path.is_file():
-        raise FolderError(f"{folder.path} has no {PLACES}: it does not say where its places are")
+        raise FolderError(f"{folder.where} has no {PLACES}: it does not say where its places are")
     try:
         features = json.loads(path.read_text(encoding="utf-8"))["features"]
         listed = [_place(feature) for feature in features]
     except DAMAGED:
-        raise FolderError(f"{folder.path} is damaged: `tapveil verify` says where") from None
+        raise FolderError(f"{folder.where} is damaged: `tapveil verify` says where") from None
     modes = sorted(folder.modes) if "mode" in folder.manifest.partition else [""]
     own = {(each.name, each.mode): each for each in listed}
     found: dict[tuple[str, str], Place] = {}
@@ -47,6 +51,25 @@ def places(folder: Folder) -> list[Place]:
             if each.mode != EVERY_MODE or (each.name, mode) not in own:
                 found.setdefault((each.name, mode), replace(each, mode=mode))
     return [found[key] for key in sorted(found)]
+
+
+def numbers_of_places(folder: Folder) -> Iterator[tuple[str, Mapping[str, Mapping[tuple[str, str], float | None]]]]:
+    """Of each table of places by day: the mean of a day, and the interval of its noise, by mode and place."""
+    for claim in folder.manifest.tables:
+        kinds = [folder.manifest.columns[column] for column in claim.columns]
+        keys = folder.manifest.keys(claim)
+        if kinds != ["location"] or claim.level is not None or not {*keys} <= {"mode", DATE, claim.columns[0]}:
+            continue
+        if DATE not in keys:
+            continue
+        means = folder.table(claim.name).mean(over="date")
+        named = means.cells[claim.columns[0]].tolist()
+        modes = means.cells["mode"].tolist() if "mode" in keys else [""] * len(named)
+        own = {}
+        for name, column in (("mean", "mean"), ("low", NOISE_LOW), ("high", NOISE_HIGH)):
+            values = [None if np.isnan(each) else round(each, 3) for each in means.cells[column].tolist()]
+            own[f"{claim.name}_{name}"] = dict(zip(zip(modes, named, strict=True), values, strict=True))
+        yield claim.name, own
 
 
 def _place(feature: Mapping[str, Any]) -> Place:
