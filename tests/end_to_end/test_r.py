@@ -20,7 +20,9 @@ from tapveil.published.folder import Folder
 from tapveil.published.frame import Frame
 from tapveil.published.reader import READER_VERSION, read_script
 from tapveil.verification.folder import verify_folder
+from tests.support.r import r_with
 from tests.support.tampering import resum
+from tests.support.weeks import trips, week_folder
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -40,12 +42,7 @@ writeLines(enc2utf8(answers), "answers.json", useBytes = TRUE)
 @pytest.fixture(scope="module")
 def rscript() -> str:
     """R with jsonlite, or a skip; required where `TAPVEIL_R` says so."""
-    found = shutil.which("Rscript")
-    if found and subprocess.run([found, "-e", "library(jsonlite)"], capture_output=True, check=False).returncode == 0:
-        return found
-    if os.environ.get("TAPVEIL_R") == "required":
-        pytest.fail("R with jsonlite is required here (Debian: r-base-core, r-cran-jsonlite)")
-    pytest.skip("no R with jsonlite on this machine")
+    return r_with("jsonlite")
 
 
 @pytest.fixture(scope="module")
@@ -85,8 +82,13 @@ def _asked(release: Folder) -> Iterator[tuple[str, Any]]:
             first, last = (table.where(**{part: value}) for value in (values[0], values[-1]))
             r_first, r_last = (f"tv_where({in_r}, {part} = {_text(value)})" for value in (values[0], values[-1]))
             yield r_first, first.rows()
-            yield f"tv_minus({r_first}, {r_last})", _difference(first, last)
-            yield f"tv_minus({r_last}, {r_first})", _difference(last, first)
+            yield f"tv_minus({r_first}, {r_last})", first.minus(last).rows()
+            yield f"tv_minus({r_last}, {r_first})", last.minus(first).rows()
+            if part == "date" and table.days[0].startswith("20"):
+                yield f"tv_mean({in_r})", table.mean().rows()
+                first, last = (table.where(date=[day]) for day in (values[0], values[-1]))
+                days = (f'tv_between({in_r}, "{day}", "{day}")' for day in (values[0], values[-1]))
+                yield f"tv_adjusted(tv_minus({', '.join(days)}))", first.minus(last).adjusted().rows()
         for version in ("consistent", "finest"):
             try:
                 yield f"tv_table(release, {_text(name)}, {_text(version)})", release.table(name, version).rows()
@@ -114,6 +116,78 @@ def _asked(release: Folder) -> Iterator[tuple[str, Any]]:
         yield "head(tv_trips(release), 3)", [{key: str(value) for key, value in trip.items()} for trip in trips]
 
 
+@pytest.fixture(scope="module")
+def weeks(tmp_path_factory: pytest.TempPathFactory) -> Mapping[int, Path]:
+    """Folders of two and of eight weeks: three places, one of which is published on some days only."""
+    home, made = tmp_path_factory.mktemp("weeks"), dict[int, Path]()
+    for number in (2, 8):
+        truth = {"Central": trips(3000, 1, number, 0.05), "Quay": trips(400, 2, number, 0.1), "Halt": [300, 1] * 7}
+        truth["Halt"] = truth["Halt"] * (number // 2)
+        made[number] = week_folder(home / str(number), truth, seed=3)
+    return made
+
+
+LATER = 'tv_between(table, "2025-03-10", "2025-03-16"), tv_between(table, "2025-03-03", "2025-03-09")'
+
+
+def _statistics(release: Folder) -> dict[str, Frame]:
+    """Of all days, of a week, of some days of several places, of single and of few days; both intervals."""
+    table, totals = release.table("on_location"), release.totals
+    before, after = (table.between(*ends) for ends in (("2025-03-03", "2025-03-09"), ("2025-03-10", "2025-03-16")))
+    few, monday, sunday = (
+        table.where(date=days) for days in (["2025-03-03", "2025-03-04"], "2025-03-03", "2025-03-09")
+    )
+    quay, some = table.where(tap_on_location="Quay", mode="train"), table.where(tap_on_location=["Quay", "Central"])
+    quays = 'tv_where(table, tap_on_location = "Quay", mode = "train")'
+    both = 'tv_where(table, tap_on_location = c("Quay", "Central"))'
+    two_days = 'tv_where(table, date = c("2025-03-03", "2025-03-04"))'
+    return {
+        "tv_mean(table)": table.mean(),
+        'tv_mean(tv_between(table, "2025-03-10", "2025-03-16"))': after.mean(),
+        'tv_mean(tv_between(table, "2025-03", "2025-03"))': table.between("2025-03", "2025-03").mean(),
+        f"tv_mean({two_days})": few.mean(),
+        f"tv_mean({quays})": quay.mean(),
+        'tv_where(table, date = as.Date("2025-03-03"))[c("tap_on_location", "count")]': monday,
+        'tv_where(table, date = as.POSIXct("2025-03-03", tz = "UTC"))["count"]': monday,
+        f"tv_minus({LATER})": after.minus(before),
+        f"tv_adjusted(tv_minus({LATER}))": after.minus(before).adjusted(),
+        'tv_minus(tv_mean(tv_between(table, "2025-03-10", "2025-03-16")), tv_mean(table))': after.mean().minus(
+            table.mean()
+        ),
+        f'tv_minus(tv_between(table, "2025-03-10", "2025-03-16"), {two_days})': after.minus(few),
+        'tv_minus(tv_where(table, date = "2025-03-09"), tv_where(table, date = "2025-03-03"))': sunday.minus(monday),
+        "tv_trend(table)": table.trend(),
+        'tv_adjusted(tv_trend(tv_between(table, "2025-03-10", "2025-03-16")))': after.trend().adjusted(),
+        "tv_share(table, totals)": table.share(of=totals),
+        f"tv_share({two_days}, tv_where(totals, date = c('2025-03-03', '2025-03-04')))": few.share(
+            of=totals.where(date=["2025-03-03", "2025-03-04"])
+        ),
+        f'tv_share(tv_sum({both}, by = c("mode", "date")), totals)': some.sum(by=["mode", "date"]).share(of=totals),
+        f'tv_mean(tv_sum({both}, by = "date"))': some.sum(by="date").mean(),
+    }
+
+
+@pytest.mark.parametrize("number", [2, 8])
+def test_r_has_the_statistics_of_python(rscript: str, weeks: Mapping[int, Path], number: int, tmp_path: Path) -> None:
+    """With eight weeks, how much weeks differ counts as well."""
+    asked = _statistics(tapveil.open(weeks[number]))
+    (tmp_path / "read.R").write_text(read_script(READER_VERSION), encoding="utf-8")
+    lines = ['source("read.R")', f'release <- tv_open("{weeks[number]}")', "totals <- tv_totals(release)"]
+    listed = ", ".join(f"as.data.frame({question})" for question in asked)
+    lines += ['table <- tv_table(release, "on_location")']
+    lines.append(f"cat(jsonlite::toJSON(list({listed}), digits = NA, na = 'null'))")
+    (tmp_path / "ask.R").write_text("\n".join(lines), encoding="utf-8")
+    done = subprocess.run([rscript, "ask.R"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for (question, frame), found in zip(asked.items(), json.loads(done.stdout), strict=True):
+        assert len(found) == len(frame) > 0, question
+        for row, own in zip(found, frame.rows(), strict=True):
+            assert set(row) >= set(own) or "tv_where(table" in question[:16], question
+            for name in row:
+                missing = isinstance(own[name], float) and np.isnan(own[name])
+                assert row[name] == (None if missing else pytest.approx(own[name])), (question, name)
+
+
 def _listed(table: Frame, by: str | None = None) -> list[dict[str, Any]]:
     """Sums of the listed cells, with the interval of these cells."""
     keys = [by] if by else []
@@ -129,11 +203,6 @@ def _listed(table: Frame, by: str | None = None) -> list[dict[str, Any]]:
     ]
 
 
-def _difference(first: Frame, last: Frame) -> list[dict[str, Any]]:
-    kept = (*first.keys, "count", "noise_low", "noise_high")
-    return [{name: row[name] for name in kept} for row in first.minus(last).rows()]
-
-
 def _text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)
 
@@ -147,7 +216,11 @@ def test_r_answers_as_python_does(answers: Mapping[tuple[str, str], Any], folder
 
 def _plain(row: dict[str, Any]) -> str:
     """Keys in any order, numbers as numbers, and what is missing left out."""
-    return json.dumps({key: row[key] for key in sorted(row) if row[key] is not None}, default=str)
+    kept = {key: row[key] for key in sorted(row) if row[key] is not None}
+    kept = {key: each for key, each in kept.items() if not isinstance(each, float) or np.isfinite(each)}
+    kept = {key: float(f"{round(each, 6):.6g}") if isinstance(each, float) else each for key, each in kept.items()}
+    whole = {key: int(each) if isinstance(each, float) and each == int(each) else each for key, each in kept.items()}
+    return json.dumps(whole, default=str)
 
 
 ERRORS = {
@@ -159,6 +232,13 @@ ERRORS = {
         'tv_estimate(release, "tap_on_time")': "has no file of estimates",
         'tv_measurement(release, "tap_on_time")': "not of a known world",
         'tv_profile(release, "tap_on_time", mode = "bus")': "say which date: a profile is that of one part",
+        'tv_where(tv_table(release, "on_location"), tap_on_location = "Nowhere at all")': "there is no place `Nowhere",
+        'tv_between(tv_table(release, "on_time"), "2024", "2024")': "there is no day from 2024 to 2024",
+        "tv_trend(tv_totals(release))": "a trend needs at least three days",
+        'tv_mean(tv_sum(tv_table(release, "on_location"), by = "date"))': "nobody knows how much these sums leave out",
+        'tv_share(tv_table(release, "on_location"), tv_table(release, "on_time"))': "no column `tap_on_time` of",
+        "tv_minus(tv_sum(tv_totals(release)), tv_sum(tv_totals(release)))": "of published tables, or of their sums",
+        "tv_adjusted(head(tv_minus(tv_totals(release), tv_totals(release)), 1))": "adjust them before choosing",
     },
     "3/paper-layout": {"release": "columns of the Opal data"},
 }
@@ -199,7 +279,7 @@ def test_the_package_is_installed_and_opens_folders(rscript: str, tmp_path: Path
 def test_verify_finds_another_script(tmp_path: Path) -> None:
     copy = shutil.copytree(GOLDEN / "3f" / "dictionary", tmp_path / "copy")
     script = copy / "read.R"
-    assert script.read_text(encoding="utf-8") == read_script(READER_VERSION)
+    assert script.read_text(encoding="utf-8") == read_script(1)
     script.write_text(script.read_text(encoding="utf-8") + "# more\n", encoding="utf-8")
     resum(copy)
     assert {finding.code for finding in verify_folder(copy).findings} == {"reader-differs"}

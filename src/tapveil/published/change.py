@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from tapveil.base.errors import ReaderError
 from tapveil.base.vocabulary import COUNT, HIGH, LOW
-from tapveil.privacy.distribution import spread
+from tapveil.privacy.distribution import spread, variance
 from tapveil.privacy.intervals import MISS, Interval, interval
 from tapveil.published import variation
 from tapveil.published.columns import Column, texts, whole_numbers
@@ -39,7 +39,7 @@ def mean(frame: Frame) -> Frame:
     chosen = {**daily.chosen, DATE: frozenset(daily.days)}
     cells = {**_columns(keys, groups), **numbers}
     history = frame.history or daily
-    return replace(daily, cells=cells, keys=keys, adds_up=False, history=history, chosen=chosen, noise=None)
+    return replace(daily, cells=cells, keys=keys, adds_up=False, history=history, chosen=chosen, noise=None, leans=None)
 
 
 def trend(frame: Frame, comparisons: int = 1) -> Changes:
@@ -62,10 +62,11 @@ def share(frame: Frame, of: Frame) -> Frame:
     """The share of each number in those of another table."""
     from tapveil.published.frame import Frame
 
-    part, whole = _by_day(frame), _by_day(of)
-    for each in (part, whole):
-        _one_definition(each)
-    if part.days != whole.days:
+    dated = any(DATE in each.keys or each.history is not None for each in (frame, of))
+    part, whole = (_by_day(frame), _by_day(of)) if dated else (_counts(frame), _counts(of))
+    _one_definition(part, whole)
+    days = [each.days if dated else each.calendar.get(DATE, np.array([])).tolist() for each in (part, whole)]
+    if days[0] != days[1]:
         raise ReaderError("a share is of the same days: choose them with where() or between() in both tables")
     keys, outer = _keys(part), _keys(whole)
     if other := [key for key in outer if key not in keys]:
@@ -73,7 +74,8 @@ def share(frame: Frame, of: Frame) -> Frame:
     groups = _groups(part)
     places = [keys.index(key) for key in outer]
     wholes = [tuple(group[place] for place in places) for group in groups]
-    found = variation.share(_panel(part, groups), _panel(whole, wholes))
+    panel = _panel if dated else _one_column
+    found = variation.share(panel(part, groups), panel(whole, wholes))
     cells = {**_columns(keys, groups), "share": found.value, **_ends(found)}
     return Frame(cells, keys, adds_up=False, calendar=part.calendar)
 
@@ -89,7 +91,10 @@ def minus(ours: Frame, theirs: Frame, comparisons: int = 1) -> Changes:
             raise ReaderError(
                 f"`{key}` has other labels in the two tables, so their cells are not the same: choose one with where()"
             )
+    if ours.counts is not None and theirs.counts is not None:
+        return _minus_per_day(ours, theirs, comparisons)
     miss = variation.adjusted(variation.MISS, comparisons)
+    _one_definition(*(each for each in (ours, theirs) if DATE not in each.keys and each.mechanism))
     cells = None if DATE in ours.keys or MEAN in ours.columns else _of_cells(ours, theirs, comparisons)
     dated = DATE in ours.keys or (ours.history is not None and theirs.history is not None)
     if cells is None and not dated:
@@ -119,6 +124,40 @@ def minus(ours: Frame, theirs: Frame, comparisons: int = 1) -> Changes:
     order = [name for name in (COUNT, MEAN, NOISE_LOW, NOISE_HIGH, LOW, HIGH, REAL) if name in numbers]
     columns = {**_columns(keys, groups), **{name: numbers[name] for name in order}}
     return Changes(columns, keys, adds_up=False, again=partial(minus, ours, theirs))
+
+
+def _minus_per_day(ours: Frame, theirs: Frame, comparisons: int) -> Changes:
+    """The differences of means per day, such as those of two months: what chance between days adds, nobody knows."""
+    from tapveil.published.frame import Changes
+
+    frames = [each for each in (ours.counts, theirs.counts) if each is not None]
+    mechanisms = [each.mechanism for each in frames if each.mechanism is not None and each.adds_up]
+    if len(mechanisms) < 2:
+        raise ReaderError("differences of means per day are those of published tables, not of their sums")
+    _one_definition(*frames)
+    miss = Fraction(MISS, comparisons)
+    gaussian = all(each._is_gaussian for each in frames)
+    reach = variation.noise_quantile(float(miss) / 2, gaussian=gaussian)
+    rules, variances = [interval(each, miss / 4) for each in mechanisms], [variance(each) for each in mechanisms]
+    counts = [each._by_key() for each in frames]
+    groups, rows = sorted({*counts[0], *counts[1]}), []
+    days = zip(*(each._days_of(groups) for each in frames), strict=True)
+    for key, numbers_of_days in zip(groups, days, strict=True):
+        found = [each.get(key) for each in counts]
+        number = [each or float("nan") for each in numbers_of_days]
+        if found[0] is not None and found[1] is not None:
+            value = found[0] / number[0] - found[1] / number[1]
+            half = reach * (variances[0] / number[0] ** 2 + variances[1] / number[1] ** 2) ** 0.5
+            rows.append((value, value - half, value + half))
+        else:
+            (low, high), (their_low, their_high) = (rule.of(each) for rule, each in zip(rules, found, strict=True))
+            ends = low / number[0] - their_high / number[1], high / number[0] - their_low / number[1]
+            rows.append((float("nan"), *ends))
+    columns = np.array(rows, float).reshape(-1, 3).T
+    unknown = np.full(len(groups), np.nan)
+    numbers = dict(zip((MEAN, NOISE_LOW, NOISE_HIGH), columns, strict=True)) | {LOW: unknown, HIGH: unknown}
+    cells = {**_columns(ours.keys, groups), **numbers, REAL: _verdict(unknown)}
+    return Changes(cells, ours.keys, adds_up=False, again=partial(minus, ours, theirs))
 
 
 def adjusted(changes: Changes) -> Changes:
@@ -222,8 +261,33 @@ def _panel(frame: Frame, groups: Sequence[Key]) -> Panel:
     noise[at] = frame._variances()[kept]
     left_out[at] = 0.0 if frame.left_out is None else frame.left_out[kept]
     every = np.array([row_of[group] for group in groups], np.intp)
-    calendar_days = tuple(date.fromisoformat(day) for day in days)
+    try:
+        calendar_days = tuple(date.fromisoformat(day) for day in days)
+    except ValueError:
+        raise ReaderError("its days are labels, and not days of a calendar: nobody knows which are alike") from None
     return Panel(calendar_days, counts[every], left_out[every], noise[every], frame._is_gaussian)
+
+
+def _counts(frame: Frame) -> Frame:
+    """A table without days, if each of its numbers has noise of its own."""
+    if COUNT not in frame.columns or not frame.adds_up or not frame._has_noise:
+        raise ReaderError("means, differences, trends and shares are of published numbers, or of their sums")
+    return frame
+
+
+def _one_column(frame: Frame, groups: Sequence[Key]) -> Panel:
+    """The numbers of some cells of a table without days: one for each, so that nothing is known of how days differ."""
+    place = {group: number for number, group in enumerate(frame._groups(frame.keys))}
+    rows = np.array([place.get(group, -1) for group in groups], np.intp)
+    there = rows >= 0
+    counts, noise = np.zeros((len(groups), 1)), np.zeros((len(groups), 1))
+    left_out = np.full((len(groups), 1), _absent(frame, ""))
+    counts[there, 0] = np.ma.getdata(frame.cells[COUNT])[rows[there]]
+    noise[there, 0] = frame._variances()[rows[there]]
+    left_out[there, 0] = 0.0 if frame.left_out is None else frame.left_out[rows[there]]
+    if np.isinf(left_out).any():
+        raise ReaderError("nobody knows how much these numbers leave out: take a coarser table (docs/series.md)")
+    return Panel((date.min,), counts, left_out, noise, frame._is_gaussian)
 
 
 def _absent(frame: Frame, day: str) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,7 @@ from tapveil.base.vocabulary import (
     ROW,
     TABLE,
     UNTIL,
+    WEIGHT,
     Kind,
     columns_in_words,
 )
@@ -35,6 +37,7 @@ from tapveil.published.estimated import Estimated
 from tapveil.published.lattice import Edge, Floats, Ints, Lattice, Node, Wider, chains, lattice, why_not
 from tapveil.published.manifest import Manifest
 from tapveil.published.sheets import DerivedSheet, published_kind
+from tapveil.published.sheets import whole as whole_sheet
 
 CELL, REST, AROUND = "cell", "rest", "around"
 """Sorts of rows."""
@@ -71,14 +74,18 @@ def estimated_from(domain: Domain, tables: Mapping[str, pa.Table]) -> Estimated 
 def _estimates(estimated: Estimated) -> Iterator[DerivedSheet]:
     """Estimates over the columns of each measured table, and of whole trips; cells that are 0 are left out."""
     for name, columns, number in estimated.tables():
-        keys, numbers = estimated.cells(columns)
-        cells = {
-            key: pa.DictionaryArray.from_arrays(pa.array(codes), pa.array(labels, pa.string()))
-            for key, (labels, codes) in keys.items()
-        }
         form = "csv" if number <= MOST_IN_CSV else "parquet"
         title = columns_in_words([column for column in columns if column not in estimated.domain.manifest.partition])
-        yield DerivedSheet(ESTIMATES, name, title, tuple(keys), tuple(numbers), pa.table({**cells, **numbers}), form)
+        keys, rows = tuple(estimated.keys(columns)), partial(_pieces, estimated, columns)
+        yield DerivedSheet(ESTIMATES, name, title, keys, (COUNT, LOW, HIGH, WEIGHT), rows, form)
+
+
+def _pieces(estimated: Estimated, columns: Sequence[str]) -> Iterator[pa.Table]:
+    """Rows of estimates, one day of one mode at a time, keys as codes of their labels."""
+    texts = {key: pa.array(labels, pa.string()) for key, labels in estimated.keys(columns).items()}
+    for codes, numbers in estimated.pieces(columns):
+        cells = {key: pa.DictionaryArray.from_arrays(pa.array(codes[key]), texts[key]) for key in texts}
+        yield pa.table({**cells, **numbers})
 
 
 # --- the consistent version -----------------------------------------------------------------------------------------
@@ -121,7 +128,7 @@ def _with_interval(node: Node, counts: Ints, mechanism: Mechanism) -> dict[str, 
 
 def _sheet(name: str, title: str, node: Node, numbers: Mapping[str, Ints]) -> DerivedSheet:
     cells = pa.table({**{key: node.cells.column(key) for key in node.keys}, **numbers})
-    return DerivedSheet(CONSISTENT, name, title, node.keys, tuple(numbers), cells)
+    return DerivedSheet(CONSISTENT, name, title, node.keys, tuple(numbers), whole_sheet(cells))
 
 
 # --- the finest published ------------------------------------------------------------------------------------------
@@ -153,7 +160,7 @@ def _finest(
     keys = tuple(name for name in every.column_names if name not in (COUNT, LOW, HIGH))
     ordered = every.sort_by([(key, "ascending") for key in keys])
     title = _words(manifest).say("package.finest", columns=" × ".join(chain[0].columns))
-    return DerivedSheet(FINEST, chain[0].name, title, keys, (COUNT, LOW, HIGH), ordered)
+    return DerivedSheet(FINEST, chain[0].name, title, keys, (COUNT, LOW, HIGH), whole_sheet(ordered))
 
 
 def kind(manifest: Manifest, key: str) -> Kind:

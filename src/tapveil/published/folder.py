@@ -44,14 +44,19 @@ from tapveil.published.frame import Estimate, Frame, load_optional
 from tapveil.published.lattice import why_not
 from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.names import DAMAGED, Names, listed_places
+from tapveil.published.remote import Remote, is_address
 
 Version = Literal["published", "consistent", "finest"]
 LARGEST_MANIFEST = 4 * 2**20
 
 
 def open_folder(path: str | Path) -> Folder:
-    """One published folder; FolderError if it is not one."""
-    folder = Folder(Path(path))
+    """One published folder, on this machine or at an address; FolderError if it is not one."""
+    if isinstance(path, str) and is_address(path):
+        source = Remote(path)
+        folder = Folder(source.place, source)
+    else:
+        folder = Folder(Path(path))
     _ = folder.manifest
     return folder
 
@@ -70,7 +75,35 @@ class Folder:
     """A published folder: its tables, its totals and its guarantee. Each is read when it is asked for."""
 
     path: Path
-    """Where it is."""
+    """Where it is; of one at an address, where copies of its files are kept."""
+    source: Remote | None = None
+    """The address that its files are fetched from."""
+
+    @property
+    def where(self) -> str:
+        """Its path or its address, for messages."""
+        return str(self.source or self.path)
+
+    def file(self, name: str) -> Path:
+        """Where a file of the folder is on this machine.
+
+        Of a folder at an address, a file is fetched when it is asked for, and must be what `SHA256SUMS` says.
+
+        Args:
+            name: Its name in the folder, such as `"areas.geojson"`.
+
+        Returns:
+            Its path; nothing is there if the folder has no such file.
+
+        Raises:
+            FolderError: It cannot be fetched, or is not what the checksums say.
+
+        Example:
+            >>> import tapveil
+            >>> tapveil.open("published").file("data/total.csv").exists()
+            True
+        """
+        return self.path / name if self.source is None else self.source.file(name)
 
     @cached_property
     def manifest(self) -> Manifest:
@@ -78,19 +111,19 @@ class Folder:
         try:
             return Manifest.read(self.privacy)
         except FileNotFoundError:
-            raise FolderError(f"{self.path} is not a published folder: it has no {MANIFEST}") from None
+            raise FolderError(f"{self.where} is not a published folder: it has no {MANIFEST}") from None
         except NotADirectoryError:
-            raise FolderError(f"{self.path} is a file: name the folder that holds {MANIFEST}") from None
+            raise FolderError(f"{self.where} is a file: name the folder that holds {MANIFEST}") from None
         except OSError as error:
-            raise FolderError(f"{self.path} cannot be read: {error.strerror}") from None
+            raise FolderError(f"{self.where} cannot be read: {error.strerror}") from None
         except (ValueError, RecursionError):
             words = f"its {MANIFEST} is damaged, or of another version"
-            raise FolderError(f"{self.path} is not a published folder that this tapveil can read: {words}") from None
+            raise FolderError(f"{self.where} is not a published folder that this tapveil can read: {words}") from None
 
     @property
     def privacy(self) -> dict[str, Any]:
         """The manifest (`privacy.json`) as it is written."""
-        manifest: dict[str, Any] = json.loads((self.path / MANIFEST).read_text(encoding="utf-8"))
+        manifest: dict[str, Any] = json.loads(self.file(MANIFEST).read_text(encoding="utf-8"))
         return manifest
 
     def __repr__(self) -> str:
@@ -129,16 +162,16 @@ class Folder:
             ['mode', 'date', 'count', 'low', 'high']
         """
         if name not in self.sheets:
-            raise ReaderError(f"there is no table `{name}` in {self.path} (tables: {', '.join(self.sheets)})")
+            raise ReaderError(f"there is no table `{name}` in {self.where} (tables: {', '.join(self.sheets)})")
         arrow, parquet = load_optional("pyarrow"), load_optional("pyarrow.parquet")
         try:
             with parquet.ParquetFile(self._file(f"{name}.parquet")) as file:
                 return file.read()
         except (OSError, arrow.ArrowException):
-            raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
+            raise FolderError(f"{self.where} is damaged: `tapveil verify` says where") from None
 
     def _file(self, name: str) -> Path:
-        return self.path / self.manifest.arrangement.folder / name
+        return self.file(f"{self.manifest.arrangement.folder}/{name}")
 
     @cached_property
     def _raw(self) -> Mapping[str, dict[str, Column]]:
@@ -177,14 +210,14 @@ class Folder:
         try:
             return self.manifest.mechanism_of(claim)
         except ValueError as error:
-            raise FolderError(f"{self.path}: table {name}: {error}") from None
+            raise FolderError(f"{self.where}: table {name}: {error}") from None
 
     def _claim(self, name: str) -> TableClaim:
         for claim in self.manifest.tables:
             if claim.name == name:
                 return claim
         hint = did_you_mean(name, self.tables) or f" (tables: {', '.join(self.tables)})"
-        raise ReaderError(f"there is no table `{name}` in {self.path}{hint}")
+        raise ReaderError(f"there is no table `{name}` in {self.where}{hint}")
 
     @cached_property
     def _parts(self) -> dict[str, frozenset[str]]:
@@ -218,17 +251,17 @@ class Folder:
             FolderError: It is not a folder of a known world, or its list of places is damaged.
         """
         if not self.manifest.is_world:
-            raise FolderError(f"{self.path} has no list of all cells: only tables of a known world have every cell")
+            raise FolderError(f"{self.where} has no list of all cells: only tables of a known world have every cell")
         try:
-            text = (self.path / WORLD).read_bytes().decode() if has_places(self.manifest) else ""
+            text = self.file(WORLD).read_bytes().decode() if has_places(self.manifest) else ""
             return Domain(self.manifest, places_in_world(self.manifest, text) if text else {})
         except (OSError, ValueError):
-            raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
+            raise FolderError(f"{self.where} is damaged: `tapveil verify` says where") from None
 
     @cached_property
     def _estimated(self) -> Estimated:
-        if why := why_not_estimated(self.domain):
-            raise FolderError(f"{self.path} has no estimates: {why}")
+        if why := why_not_estimated(self.domain, self.manifest.versions.estimates or 1):
+            raise FolderError(f"{self.where} has no estimates: {why}")
         return Estimated(self.domain, {name: self._raw[name][COUNT] for name in self.tables})
 
     def estimate(self, columns: Sequence[str]) -> Frame:
@@ -316,11 +349,11 @@ class Folder:
             yield from (batch for piece in pieces for batch in piece.to_batches())
             return
         try:
-            with load_optional("pyarrow.parquet").ParquetFile(self.path / TRIPS / f"{NAME}.parquet") as file:
+            with load_optional("pyarrow.parquet").ParquetFile(self.file(f"{TRIPS}/{NAME}.parquet")) as file:
                 yield arrow.RecordBatch.from_pylist([], file.schema_arrow)
                 yield from file.iter_batches()
         except (OSError, arrow.ArrowException):
-            raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
+            raise FolderError(f"{self.where} is damaged: `tapveil verify` says where") from None
 
     def measurement(self, columns: Sequence[str]) -> Frame:
         """The measured table with just these columns, every cell of it, negative numbers too.
@@ -406,7 +439,7 @@ class Folder:
     @property
     def has_totals(self) -> bool:
         """Whether the totals of parts are published; in folders of version 1 they were guessed, where they could be."""
-        return TOTAL in self.tables or (self.path / CONSISTENT / f"{TOTAL}.csv").is_file()
+        return TOTAL in self.tables or self.file(f"{CONSISTENT}/{TOTAL}.csv").is_file()
 
     @property
     def totals(self) -> Frame:
@@ -414,7 +447,7 @@ class Folder:
         if TOTAL in self.tables:
             return self.table(TOTAL)
         if not self.has_totals:
-            raise FolderError(f"{self.path} has no totals: its plan has no table `{TOTAL}`, with columns = []")
+            raise FolderError(f"{self.where} has no totals: its plan has no table `{TOTAL}`, with columns = []")
         return self._derived(CONSISTENT, TOTAL)
 
     def rest(self, fine: str, coarse: str) -> Frame:
@@ -442,18 +475,18 @@ class Folder:
         return self._derived(CONSISTENT, f"{fine}.by.{coarse}")
 
     def _derived(self, folder: str, name: str) -> Frame:
-        path = self.path / folder / f"{name}.csv"
+        path = self.file(f"{folder}/{name}.csv")
         if folder == CONSISTENT and (why := why_not(self.manifest)):
-            raise FolderError(f"{self.path} has no consistent version: {why}")
+            raise FolderError(f"{self.where} has no consistent version: {why}")
         if not path.is_file():
             if ".by." not in name:
                 self._claim(name)
-            raise FolderError(f"{self.path} has no {folder} version of `{name}`")
+            raise FolderError(f"{self.where} has no {folder} version of `{name}`")
         numbers = (*NUMBERS, "total", "listed", "other", "other_low", "other_high")
         try:
             cells = read_columns(path, numbers)
         except (OSError, ValueError, csv.Error):
-            raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
+            raise FolderError(f"{self.where} is damaged: `tapveil verify` says where") from None
         keys = tuple(each for each in cells if each not in numbers)
         names, own = self._names(None, every=True), [each for each in self.manifest.tables if each.name == name]
         coarser = None
@@ -477,9 +510,9 @@ class Folder:
             if places and self.manifest.is_world:
                 found.update(place for listed in self.domain.places.values() for place in listed)
             try:
-                return frozenset(found).union(*(listed_places(self.path, level) for level in levels if places))
+                return frozenset(found).union(*(listed_places(self.file, level) for level in levels if places))
             except DAMAGED:
-                raise FolderError(f"{self.path} is damaged: `tapveil verify` says where") from None
+                raise FolderError(f"{self.where} is damaged: `tapveil verify` says where") from None
 
         kinds = self.manifest.columns.items()
         return Names([column for column, kind in kinds if kind not in ("time", "duration", "calendar")], gather)
@@ -552,6 +585,49 @@ class Folder:
             return frame
         return frame.filled(column, [label for label in self.manifest.listed_times(fits[0]) if label != MISSING])
 
+    def convert(
+        self,
+        to: str,
+        out: str | Path,
+        *,
+        bom: bool = True,
+        delimiter: str = ",",
+        tables: Sequence[str] | None = None,
+    ) -> list[Path]:
+        """Write the folder as files for other programs, from its published numbers alone.
+
+        `converted.json` next to them says what they are made from: `tapveil convert FOLDER --verify DIR` makes them
+        again and compares.
+
+        Args:
+            to: `"flows"` (flowmap.blue, kepler.gl), `"gpkg"` (QGIS), `"geoparquet"` (GeoPandas; needs pyarrow),
+                `"xlsx"`, `"csv"` (Excel), or `"omx"` (demand models; needs h5py).
+            out: The folder to write to. Files that are there stay.
+            bom: Whether CSV begins with a byte-order mark, by which Excel knows UTF-8.
+            delimiter: What is between columns of CSV: a comma, a semicolon (for Excel where decimals have a comma), or
+                a tab.
+            tables: Which tables `"xlsx"`, `"csv"` and `"gpkg"` have; all of them by default.
+
+        Returns:
+            The files.
+
+        Raises:
+            FolderError: The folder lacks what the form needs, such as positions of places; or a table has more rows
+                than a sheet of Excel.
+            ReaderError: A library is not installed.
+            UsageError: There is no such form or table, or a file exists.
+
+        Example:
+            >>> import tapveil
+            >>> [path.name for path in tapveil.open("published").convert("csv", "for-excel")]
+            ['on_time.csv', 'on_location.csv', 'total.csv']
+        """
+        from tapveil.published.conversion.convert import Choice, convert  # which reads folders
+        from tapveil.published.conversion.statement import csv_style
+
+        choice = Choice(csv_style(bom, delimiter), None if tables is None else tuple(tables))
+        return convert(self, to, Path(out), choice)
+
 
 class _Tables(Mapping[str, dict[str, Column]]):
     """The tables of a folder, each read when it is asked for."""
@@ -572,7 +648,7 @@ class _Tables(Mapping[str, dict[str, Column]]):
             try:
                 self._found[name] = self._read(claim)
             except (OSError, ValueError, KeyError, csv.Error):
-                raise FolderError(f"{self._folder.path} is damaged: `tapveil verify` says where") from None
+                raise FolderError(f"{self._folder.where} is damaged: `tapveil verify` says where") from None
         return self._found[name]
 
     def _read(self, claim: TableClaim) -> dict[str, Column]:
@@ -589,8 +665,18 @@ class _Counted(_Tables):
     def _read(self, claim: TableClaim) -> dict[str, Column]:
         file, _ = self._folder.manifest.arrangement.file_of(claim)
         if file not in self._files:
-            self._files[file] = read_columns(self._folder._file(f"{file}.csv"), NUMBERS)
+            self._files[file] = self._columns(file)
         return self._folder._raw_table(claim, self._files[file])
+
+    def _columns(self, file: str) -> dict[str, Column]:
+        """The columns of a file; of one at an address those of its Parquet, a tenth of the size, where that is read."""
+        source, name = self._folder.source, f"{self._folder.manifest.arrangement.folder}/{file}.parquet"
+        if source is not None and name in source.sums:
+            with suppress(ImportError):
+                from tapveil.published.parquet_columns import parquet_columns  # which needs pyarrow
+
+                return parquet_columns(source.file(name), NUMBERS)
+        return read_columns(self._folder._file(f"{file}.csv"), NUMBERS)
 
 
 class _Measured(_Tables):
@@ -598,7 +684,7 @@ class _Measured(_Tables):
 
     def _read(self, claim: TableClaim) -> dict[str, Column]:
         manifest, domain = self._folder.manifest, self._folder.domain
-        counts = self._counts(self._folder.path / manifest.files(claim)[0])
+        counts = self._counts(self._folder.file(manifest.files(claim)[0]))
         keys = {key: np.array(labels, dtype=object)[codes] for key, (labels, codes) in domain.cells(claim).items()}
         if len(counts) != claim.cells or any(len(codes) != claim.cells for codes in keys.values()):
             raise ValueError("it has other cells than the manifest says")

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime
 from importlib import import_module
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,8 @@ PUBLISHED = "published"
 """The column of a profile that tells a number from a cell that was not published."""
 DATE, DEFINITION = "date", "definition"
 """Of a series: which definition a number has, counted from 1; numbers of two definitions are not added up."""
+RELEASE = "release"
+"""Of a series: which release, or which releases, a number is from."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -87,10 +90,16 @@ class Frame:
     """The variance of the noise of each number, where that is not the same for all."""
     left_out: Floats | None = field(default=None, repr=False)
     """How much each number leaves out at most; infinite where that is not known."""
+    leans: Floats | None = field(default=None, repr=False)
+    """Of sums: by how much each may be too high, as its numbers near the smallest are."""
     absents: Mapping[str, float] = field(default_factory=dict, repr=False)
     """By day: what a cell that is not there has, at most; where mechanisms differ from day to day."""
     gaussian: bool = False
     """Whether all noise is Gaussian, where mechanisms differ."""
+    parts: Mapping[str, Frame] = field(default_factory=dict, repr=False)
+    """Of a series without days: the table of each release by itself, each of whose cells is as it was published."""
+    counts: Frame | None = field(default=None, repr=False)
+    """Of means per day: the counts that they are of."""
 
     def __len__(self) -> int:
         return next((len(column) for column in self.cells.values()), 0)
@@ -238,11 +247,14 @@ class Frame:
             >>> tapveil.open("published").table("on_time").where(mode="ferry", date="2025-03-03").columns
             ['tap_on_time', 'count', 'low', 'high']
         """
+        release = values.get(RELEASE)
+        if isinstance(release, str) and release in self.parts:
+            return self.parts[release].where(**{key: value for key, value in values.items() if key != RELEASE})
         kept = np.ones(len(self), dtype=bool)
         chosen, calendar = dict(self.chosen), self.calendar
         for key, value in values.items():
             self._require(key)
-            wanted = {str(value)} if isinstance(value, str | date) else set(map(str, value))
+            wanted = set(map(_label, value)) if _several(value) else {_label(value)}
             found = _is_in(self.cells[key], wanted)
             for each in wanted if len(wanted) > 1 or not found.any() else ():
                 self._require_value(key, each)
@@ -250,22 +262,23 @@ class Frame:
             chosen[key] = chosen.get(key, frozenset(wanted)) & wanted
             if key in calendar:
                 calendar = {name: labels[_is_in(calendar[key], wanted)] for name, labels in calendar.items()}
-        single = {key for key, value in values.items() if isinstance(value, str | date)}
-        cells = {name: column[kept] for name, column in self.cells.items() if name not in single}
+        single = {key for key, value in values.items() if not _several(value)}
+        rows = self._only(kept)
+        cells = {name: column for name, column in rows.cells.items() if name not in single}
         history = self.history or (self if DATE in values else None)
         if history is not None and (others := {key: value for key, value in values.items() if key != DATE}):
             history = history.where(**others)
         keys = tuple(key for key in self.keys if key not in single)
-        noise, left_out = (None if each is None else each[kept] for each in (self.noise, self.left_out))
-        rows = replace(self, cells=cells, keys=keys, calendar=calendar, chosen=chosen, history=history)
-        return replace(rows, noise=noise, left_out=left_out)
+        rows = replace(rows, cells=cells, keys=keys, calendar=calendar, chosen=chosen, history=history)
+        parts, counts = _parts_where(self.parts, values), None if self.counts is None else self.counts.where(**values)
+        return replace(rows, parts=parts, counts=counts)
 
     def between(self, first: str | date, last: str | date) -> Frame:
         """Keep the days from the first to the last.
 
         Args:
-            first: The first day, such as `"2025-03-03"`.
-            last: The last day.
+            first: The first day, such as `"2025-03-03"`; or the first month, such as `"2025-03"`, or year.
+            last: The last day, month or year.
 
         Returns:
             The rows of these days.
@@ -279,7 +292,7 @@ class Frame:
             2
         """
         self._require(DATE)
-        days = [day for day in self.days if str(first) <= day <= str(last)]
+        days = [day for day in self.days if str(first) <= day[: len(str(first))] and day[: len(str(last))] <= str(last)]
         if not days:
             raise ReaderError(f"there is no day from {first} to {last} ({self._span()})")
         return self.where(date=days)
@@ -304,6 +317,8 @@ class Frame:
         known = self.known.get(key, self.names.get(key))
         if known is None or value in known:
             return
+        if key == DATE:
+            raise ReaderError(f"there is no day `{value}` ({self._span()})")
         hint = did_you_mean(value, known) or (f" ({', '.join(sorted(known)[:8])}, …)" if known else "")
         noun = "place" if key.endswith("location") else key
         raise ReaderError(f"there is no {noun} `{value}`{'' if key in self.known else ' in the folder'}{hint}")
@@ -332,7 +347,15 @@ class Frame:
             raise ReaderError("this table has several sorts of numbers: take its rows with where()")
         if found := self.where(**values).rows():
             return Estimate(found[0][COUNT], found[0][LOW], found[0][HIGH])
-        return Estimate(None, 0, self._absent)
+        return Estimate(None, 0, self._absent if self.mechanism or not self.absents else self._absent_on(values))
+
+    def _absent_on(self, values: Mapping[str, object]) -> int:
+        """What a cell of a series that is not there has at most, by its day."""
+        days = {_label(values[DATE])} if DATE in values else self.chosen.get(DATE, self.absents.keys())
+        most = max(self.absents.get(day, np.inf) for day in days)
+        if np.isinf(most):
+            raise ReaderError("what a cell that is not listed has, these numbers do not say")
+        return int(np.ceil(most))
 
     def given_published(self) -> Frame:
         """The same numbers with intervals for whoever picks them because they are printed.
@@ -390,7 +413,7 @@ class Frame:
             >>> print(tapveil.open("published").table("on_location").sum(by="mode").columns)
             ['mode', 'count', 'low', 'high', 'listed', 'other', 'cells']
         """
-        by = [by] if isinstance(by, str) else list(by)
+        by = [by] if isinstance(by, str) else list(by or ())
         for key in by:
             self._require(key)
         if not self.adds_up:
@@ -406,6 +429,8 @@ class Frame:
         listed, cells, *_ = self._added(ours, groups)
         counts, found, low, high, noise = whole._added(theirs, groups)
         left_out = whole._left_out(by, found)
+        if whole.left_out is not None:  # sums, added up once more
+            left_out = left_out + _by_group(theirs, groups, whole.left_out)
         limit = high + np.where(np.isfinite(left_out), np.ceil(left_out), 0).astype(np.int64)
         known = np.isfinite(left_out)
         numbers = {COUNT: counts, LOW: np.maximum(low, 0), HIGH: np.maximum(limit, 0)}
@@ -431,6 +456,7 @@ class Frame:
             history=history,
             noise=noise,
             left_out=left_out,
+            leans=_by_group(theirs, groups, whole._margins()[0]),
             absents=dict.fromkeys(self.days, none) if DATE in by else {},
             gaussian=whole._is_gaussian,
         )
@@ -441,9 +467,16 @@ class Frame:
         if found is None:
             return self
         for key, values in self.chosen.items():
-            kept = _is_in(found.cells[key], values)
-            found = replace(found, cells={name: column[kept] for name, column in found.cells.items()})
+            found = found._only(_is_in(found.cells[key], values))
         return replace(found, chosen=self.chosen)
+
+    def _only(self, kept: npt.NDArray[np.bool_]) -> Frame:
+        """Some of its rows, with what is known of each."""
+        noise, left_out, leans = (
+            None if each is None else each[kept] for each in (self.noise, self.left_out, self.leans)
+        )
+        cells = {name: column[kept] for name, column in self.cells.items()}
+        return replace(self, cells=cells, noise=noise, left_out=left_out, leans=leans)
 
     def _groups(self, by: Sequence[str]) -> list[tuple[str, ...]]:
         columns = [self.cells[key].tolist() for key in by]
@@ -476,8 +509,6 @@ class Frame:
 
     def _left_out(self, by: Sequence[str], cells: Ints) -> Floats:
         """How much cells that are not listed add to each group at most; infinite where nobody knows how many."""
-        if self.left_out is not None:  # sums, added up once more
-            return np.full(len(cells), np.inf) if len(by) < len(self.keys) else self.left_out
         every = self.mechanism is not None and self.mechanism.publishes_every_cell
         if every or (self.absents and max(self.absents.values()) == 0):
             return np.zeros(len(cells))
@@ -531,16 +562,20 @@ class Frame:
             raise ReaderError("only counts have means per day: take a table, or its sums")
         if not self.calendar:
             raise ReaderError("the folder does not say which days were counted, so there are no means per day")
-        dated = [key for key in self.keys if key in self.calendar]
-        every, rows = (zip(*(of[key].tolist() for key in dated), strict=True) for of in (self.calendar, self.cells))
-        number = len(next(iter(self.calendar.values())))
-        of_cell = Counter(every) if dated else {(): number}
-        days = np.array([of_cell[row] for row in (rows if dated else [()] * len(self))], dtype=np.int64)
+        days = np.array(self._days_of(self._groups(self.keys)), dtype=np.int64)
         some = np.where(days > 0, days, np.nan)
         names = {COUNT: "mean", LOW: "mean_low", HIGH: "mean_high"}
         means = {mean: np.ma.filled(self.cells[name].astype(float), np.nan) / some for name, mean in names.items()}
         keys = {key: self.cells[key] for key in self.keys}
-        return replace(self, cells={**keys, "days": days, **means}, mechanism=None, adds_up=False, history=None)
+        cells = {**keys, "days": days, **means}
+        return replace(self, cells=cells, mechanism=None, adds_up=False, history=None, parts={}, counts=self)
+
+    def _days_of(self, groups: Sequence[tuple[str, ...]]) -> list[int]:
+        """How many days cells with these keys are of: those that have the labels of the cell, such as its month."""
+        dated = [place for place, key in enumerate(self.keys) if key in self.calendar]
+        every = Counter(zip(*(self.calendar[self.keys[place]].tolist() for place in dated), strict=True))
+        number = len(next(iter(self.calendar.values())))
+        return [every[tuple(group[place] for place in dated)] if dated else number for group in groups]
 
     def _margins(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
         """What each cell adds to the interval of a sum, below and above, in addition to its noise."""
@@ -560,7 +595,9 @@ class Frame:
         """The same, below, where mechanisms differ: what a missing cell has at most is more than the smallest count."""
         counts, noise = np.ma.getdata(self._numbers(COUNT)), self._variances()
         absent = max(self.absents.values(), default=0.0)
-        if self.left_out is not None or absent == 0:  # sums have it in them; in a known world, nothing leans
+        if self.leans is not None:  # sums
+            return self.leans
+        if self.left_out is not None or absent == 0:  # in a known world, nothing leans
             return np.zeros(len(counts))
         half_width = np.ceil(noise_quantile(float(MISS), gaussian=self._is_gaussian) * np.sqrt(noise))
         lean = np.minimum(LEANING * noise / np.maximum(counts, 1), half_width)
@@ -588,6 +625,7 @@ class Frame:
             >>> tapveil.open("published").totals.mean(over="date").columns
             ['mode', 'days', 'mean', 'noise_low', 'noise_high', 'low', 'high']
         """
+        _over_days(over)
         return change.mean(self)
 
     def trend(self, over: Literal["date"] = "date") -> Changes:
@@ -608,6 +646,7 @@ class Frame:
             >>> week.trend() if len(week.days) > 2 else "it has two days"
             'it has two days'
         """
+        _over_days(over)
         return change.trend(self)
 
     def share(self, of: Frame) -> Frame:
@@ -617,7 +656,8 @@ class Frame:
             of: The whole: a table whose columns are among those of this one.
 
         Returns:
-            `share`, between 0 and 1, and two intervals: of the noise, and of noise and days, as in `mean`.
+            `share`, between 0 and 1, and two intervals: of the noise, and of noise and days, as in `mean`. Of tables
+            without days, such as those of months, that of the noise alone.
 
         Raises:
             ReaderError: The whole has other columns or days, or numbers are not as they were published.
@@ -628,13 +668,15 @@ class Frame:
             >>> release.table("on_time").where(tap_on_time="08:00").share(of=release.totals).columns
             ['mode', 'share', 'noise_low', 'noise_high', 'low', 'high']
         """
+        _a_table(of)
         return change.share(self, of)
 
     def minus(self, other: Frame) -> Changes:
         """The difference to another table with the same keys, cell by cell: `this_week.minus(last_week)`.
 
         Of tables of one day each, or of sums over days, it is that of their counts; of tables by day, or of their
-        means, it is that of a mean day. Days of the week are compared alike.
+        means, it is that of a mean day. Days of the week are compared alike. Of `per_day()`, such as those of two
+        months, it is that of their means, with the interval of the noise alone.
 
         Args:
             other: The table to subtract.
@@ -655,6 +697,7 @@ class Frame:
             >>> tuesday.minus(monday).columns
             ['tap_on_location', 'count', 'noise_low', 'noise_high', 'low', 'high', 'real']
         """
+        _a_table(other)
         return change.minus(self, other)
 
     def _by_key(self) -> dict[tuple[str, ...], int]:
@@ -706,12 +749,54 @@ def _text(value: object) -> str:
     return text if text.isprintable() else ascii(text)
 
 
+def _by_group(rows: Sequence[tuple[str, ...]], groups: Sequence[tuple[str, ...]], numbers: Floats) -> Floats:
+    """The sum of the numbers of the rows of each group."""
+    place = {group: number for number, group in enumerate(groups)}
+    group_of = np.array([place[row] for row in rows], dtype=np.intp)
+    return np.bincount(group_of, numbers, minlength=len(groups)).astype(np.float64)
+
+
+def _several(value: object) -> TypeGuard[Iterable[object]]:
+    """Whether it is a list of values, and not one."""
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
+
+
+def _label(value: object) -> str:
+    """A value as tables have it: days as texts, whichever library they are from.
+
+    >>> _label(date(2025, 3, 3)), _label(np.datetime64("2025-03-03T00:00")), _label(10009)
+    ('2025-03-03', '2025-03-03', '10009')
+    """
+    if isinstance(value, datetime):
+        value = value.date()
+    return str(value)[:10] if isinstance(value, np.datetime64) else str(value)
+
+
+def _over_days(over: str) -> None:
+    if over != DATE:
+        raise ReaderError(f"means and trends are over `{DATE}`, the days, not over `{over}`")
+
+
+def _a_table(other: object) -> None:
+    if not isinstance(other, Frame):
+        raise ReaderError(f"another table is needed here, not {type(other).__name__}")
+
+
 def _is_in(column: Column, values: Collection[str]) -> npt.NDArray[np.bool_]:
     """Which rows have one of these values."""
     if len(values) == 1:
         return np.asarray(column == next(iter(values)))
     wanted = frozenset(values)
     return np.fromiter((value in wanted for value in column.tolist()), bool, len(column))
+
+
+def _parts_where(parts: Mapping[str, Frame], values: Mapping[str, Any]) -> dict[str, Frame]:
+    """The same rows of the table of each release; not of one that has no such value."""
+    found = dict[str, Frame]()
+    for release, part in parts.items():
+        with suppress(ReaderError):
+            found[release] = part.where(**values)
+    return found
 
 
 def _masked(numbers: Ints, missing: npt.NDArray[np.bool_]) -> Column:
@@ -771,8 +856,8 @@ class Changes(Frame):
         if number < 2:
             return super().__repr__()
         by_chance = expected_by_chance(number)
-        note = f"{number:,} comparisons: about {by_chance:,} may look real by chance; adjusted() allows for that"
-        return f"{super().__repr__()}\n{note}"
+        note = f"{number:,} comparisons: by chance alone, at most {by_chance:,g} of them look real on average"
+        return f"{super().__repr__()}\n{note}; adjusted() allows for that"
 
 
 def load_optional(module: str) -> Any:

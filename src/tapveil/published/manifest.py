@@ -300,7 +300,9 @@ class Covers(_Part):
         return self
 
 
-_PUBLIC_FILE = r"^(gtfs|places|totals|(lookup|polygons) of .{1,100}|(cells|calendar) of [a-z][a-z0-9_-]{0,63})$"
+_PUBLIC_FILE = (
+    r"^(gtfs|holidays|places|totals|(lookup|polygons) of .{1,100}|(cells|calendar) of [a-z][a-z0-9_-]{0,63})$"
+)
 MOST_DAYS = 4_000
 """Of a release with calendars: eleven years."""
 Span = Annotated[str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}(/[0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
@@ -387,8 +389,8 @@ class Versions(_Part):
 
     derived: Literal[1, 2]
     """`consistent/` and `finest/`; in version 1 with totals that were guessed."""
-    page: Literal[1, 2]
-    """What `explorer.html` holds."""
+    page: Literal[1, 2, 3]
+    """What `explorer.html` holds; since version 3 the files next to it as well."""
     metadata: Literal[1, 2]
     """`dp-registry.yaml`, `croissant.json`, `dcat.jsonld`."""
     wording: Literal[1, 2, 3]
@@ -397,12 +399,14 @@ class Versions(_Part):
     """`README.md`; before version 3 it could not be made again."""
     package: Literal[1, 2, 3] | None = None
     """`datapackage.json`, likewise."""
-    estimates: Literal[1, 2, 3, 4] | None = None
+    estimates: Literal[1, 2, 3, 4, 5, 6] | None = None
     """`estimates/`, in folders of a known world that have them; others do not state it. Version 2 is for tables that
-    are not split by the date, taps, and more places than bins of the plan leave room for; version 3 for all."""
-    reader: Literal[1] | None = None
+    are not split by the date, taps, and more places than bins of the plan leave room for; version 3 for all. Since
+    version 4, thin tables list fewer cells, since version 5 by another rule, since version 6 also where no measurement
+    tells them; and since version 5, cells that follow from exact totals have no interval."""
+    reader: Literal[1, 2, 3] | None = None
     """`read.R`, in folders that have it; others do not state it."""
-    rider: Literal[1] | None = None
+    rider: Literal[1, 2] | None = None
     """`rider.html`, in folders that have it; others do not state it."""
     shapes: Literal[1, 2] | None = None
     """`shapes/`, in folders that have such files; others do not state it. In version 2 shapes say more."""
@@ -429,7 +433,7 @@ class Versions(_Part):
         return self.model_copy(update=dict.fromkeys(self.parts))
 
 
-VERSIONS = Versions(derived=2, page=2, metadata=2, wording=3, readme=3, package=3)
+VERSIONS = Versions(derived=2, page=3, metadata=2, wording=3, readme=3, package=3)
 """Versions of new folders: `verify` recomputes the other files by them."""
 
 

@@ -32,18 +32,22 @@ class Names(Mapping[str, frozenset[str]]):
         return len(self._found)
 
 
-def listed_places(folder: Path, wider: str | None) -> frozenset[str]:
+def listed_places(file: Callable[[str], Path], wider: str | None) -> frozenset[str]:
     """The places that public lists of a folder name, whether they are published or not; or wider areas of a name.
+
+    Args:
+        file: Says where a file of the folder is.
+        wider: The name of wider areas, if these are asked for.
 
     Raises:
         OSError, ValueError, KeyError, csv.Error: A list is damaged.
     """
     found: set[str] = set()
-    if (folder / WIDER).is_file():
-        columns = read_columns(folder / WIDER, ())
+    if file(WIDER).is_file():
+        columns = read_columns(file(WIDER), ())
         own = columns["wider"] == wider
         found.update(columns["area"][own].tolist() if wider else columns["place"].tolist())
-    if wider is None and (folder / PLACES).is_file():
-        features = json.loads((folder / PLACES).read_text(encoding="utf-8"))["features"]
+    if wider is None and file(PLACES).is_file():
+        features = json.loads(file(PLACES).read_text(encoding="utf-8"))["features"]
         found.update(feature["properties"]["name"] for feature in features)
     return frozenset(found)

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from decimal import ROUND_CEILING
+from fractions import Fraction
+from typing import Any, NamedTuple
 
+from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.privacy.person import Person, Releases, people_of_a_year, verdict
+from tapveil.privacy.person import Person, PersonVerdict, Releases, people_of_a_year, verdict
 from tapveil.privacy.units import Neighbours
 from tapveil.published.manifest import Apart, Manifest, Number, PersonClaim, number
 
@@ -33,19 +36,40 @@ def people_of(manifest: Manifest, mechanisms: Mapping[str, Mechanism]) -> list[P
 
 def claim_of(person: Person) -> PersonClaim:
     """What is stated of a person."""
-    meaning, alone = person.meaning, replace(person, apart=True)
+    alone = replace(person, apart=True)
     apart = None if person.is_apart_anyway else Apart(epsilon=_shown(alone), delta=number(alone.delta, ROUND_CEILING))
-    return PersonClaim(
-        trips_per_week=person.trips_a_week,
-        releases=sum(each.number for each in person.releases),
-        trips=person.trips,
-        epsilon=_shown(person),
-        epsilon_replace=_shown(person, "replace"),
-        delta=number(person.delta, ROUND_CEILING),
-        believed=meaning.of_100 if meaning else None,
-        verdict=verdict(meaning),
-        apart=apart,
-    )
+    return PersonClaim(**facts_of(person), apart=apart)
+
+
+def facts_of(person: Person) -> dict[str, Any]:
+    """What releases mean for a person, as `privacy.json` names it; also for the commands that print JSON."""
+    meaning = person.meaning
+    return {
+        "trips_per_week": person.trips_a_week,
+        "releases": sum(each.number for each in person.releases),
+        "trips": person.trips,
+        "epsilon": _shown(person),
+        "epsilon_replace": _shown(person, "replace"),
+        "delta": number(person.delta, ROUND_CEILING),
+        "believed": meaning.of_100 if meaning else None,
+        "verdict": verdict(meaning),
+    }
+
+
+class Meant(NamedTuple):
+    """What a claim means."""
+
+    of_100: tuple[str, str] | None
+    verdict: PersonVerdict
+
+
+def meant(person: PersonClaim, *, given: bool) -> Meant:
+    """What is promised to a person. Given exact totals, nobody can be there or not: only trips exchanged for others."""
+    if not given:
+        return Meant(person.believed, person.verdict)
+    replaced = person.epsilon_replace
+    found = None if replaced is None else Meaning(Fraction(str(replaced)), Fraction(str(person.delta)))
+    return Meant(found.of_100 if found else None, verdict(found))
 
 
 def _shown(person: Person, neighbours: Neighbours = "add-remove") -> Number | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
@@ -45,14 +46,49 @@ class DerivedSheet:
     title: str
     keys: tuple[str, ...]
     numbers: tuple[str, ...]
-    cells: pa.Table
-    """Keys as texts, then integers."""
+    pieces: Callable[[], Iterable[pa.Table]]
+    """All rows, some at a time, made anew each time: keys as texts or codes of them, then integers. The first may have
+    no rows; there is always one."""
     form: str = "csv"
     """Or `parquet`, where a CSV file would be too large."""
+
+    @cached_property
+    def cells(self) -> pa.Table:
+        """All rows in memory: for sheets of which not too many are there."""
+        return pa.concat_tables(self.pieces()).combine_chunks()
+
+    @cached_property
+    def rows(self) -> int:
+        """How many there are."""
+        return sum(map(len, self.pieces()))
 
     @property
     def path(self) -> str:
         return f"{self.folder}/{self.name}.{self.form}"
+
+
+def whole(cells: pa.Table) -> Callable[[], Iterable[pa.Table]]:
+    """The pieces of a sheet that is there as one."""
+    return lambda: [cells]
+
+
+def in_groups(pieces: Iterable[pa.Table], size: int) -> Iterator[pa.Table]:
+    """The same rows in groups of one size, and the rest; of none, their columns.
+
+    >>> [len(each) for each in in_groups([pa.table({"a": [1, 2]}), pa.table({"a": [3, 4, 5]})], 2)]
+    [2, 2, 1]
+    """
+    waiting: list[pa.Table] = []
+    rows = written = 0
+    for piece in pieces:
+        waiting.append(piece)
+        rows += len(piece)
+        while rows >= size:
+            some = pa.concat_tables(waiting)
+            yield some.slice(0, size)
+            waiting, rows, written = [some.slice(size)], rows - size, written + size
+    if rows or not written:
+        yield pa.concat_tables(waiting)
 
 
 def sheets(manifest: Manifest) -> list[Sheet]:

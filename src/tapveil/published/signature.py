@@ -15,6 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -22,9 +23,13 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_ssh_private_key
 
 from tapveil.base.errors import UsageError
+from tapveil.base.vocabulary import CHECKSUMS
+from tapveil.published import ssh_agent
 
 NAMESPACE = "tapveil"
 """What the signature is for: one made for e-mail or for a commit is not one of a release."""
+APPROVAL = "tapveil-approval"
+"""Of an officer's decisions: whoever signs a folder has not approved it, and the other way round."""
 _MAGIC = b"SSHSIG"
 _HEAD = _MAGIC + (1).to_bytes(4, "big")
 """Of an armored signature: what it is, and the version of its format."""
@@ -39,28 +44,87 @@ class SignatureError(ValueError):
     """Not a valid signature; the message is a sentence."""
 
 
+@dataclass(frozen=True)
+class PublicKey:
+    """An Ed25519 key that anyone may know."""
+
+    public: bytes
+
+    @property
+    def blob(self) -> bytes:
+        """As SSH sends it."""
+        return _string(_KIND) + _string(self.public)
+
+    @property
+    def line(self) -> str:
+        """As a line of a .pub file has it, without the comment."""
+        return f"{_KIND.decode()} {base64.b64encode(self.blob).decode()}"
+
+    @property
+    def fingerprint(self) -> str:
+        """As OpenSSH shows a key."""
+        return "SHA256:" + base64.b64encode(hashlib.sha256(self.blob).digest()).decode().rstrip("=")
+
+    @classmethod
+    def of(cls, line: str) -> PublicKey:
+        """A key from a line of a .pub file; ValueError if it is not an Ed25519 key."""
+        kind, key = [*line.split(), "", ""][:2]
+        if kind != _KIND.decode():
+            raise SignatureError("it is not an Ed25519 key")
+        return cls(_ed25519(base64.b64decode(key, validate=True), 32))
+
+
+def read_public_keys(path: Path) -> list[PublicKey]:
+    """The keys of a .pub file, one a line, as `ssh-keygen -t ed25519` writes them."""
+    try:
+        lines = path.read_bytes().decode("utf-8").split("\n")
+        return [PublicKey.of(line) for line in lines if line.strip() and not line.startswith("#")]
+    except OSError as error:
+        raise UsageError(f"the key {path} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise UsageError(
+            f"{path} is not a public Ed25519 key; `ssh-keygen -t ed25519` writes one to NAME.pub"
+        ) from None
+
+
 @dataclass(frozen=True, repr=False)
 class SigningKey:
-    """A private key that is ready to sign."""
+    """A private key that is ready to sign; it may be in the agent, which does not give it away."""
 
-    private: Ed25519PrivateKey
+    private: Ed25519PrivateKey | PublicKey
 
-    def sign(self, message: bytes) -> str:
+    @property
+    def public(self) -> PublicKey:
+        """Its public part."""
+        if isinstance(self.private, PublicKey):
+            return self.private
+        return PublicKey(self.private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw))
+
+    def sign(self, message: bytes, namespace: str = NAMESPACE) -> str:
         """An armored signature of a message."""
-        public = self.private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
-        namespace, algorithm = NAMESPACE.encode(), b"sha512"
-        signature = self.private.sign(_to_be_signed(namespace, algorithm, message))
-        key, signed = (_string(_KIND) + _string(part) for part in (public, signature))
-        parts = (key, namespace, b"", algorithm, signed)
+        purpose, algorithm = namespace.encode(), b"sha512"
+        sign = partial(ssh_agent.sign, self.public.blob) if isinstance(self.private, PublicKey) else self._signed
+        signature = sign(_to_be_signed(purpose, algorithm, message))
+        parts = (self.public.blob, purpose, b"", algorithm, signature)
         return _armored(_HEAD + b"".join(map(_string, parts)))
+
+    def _signed(self, data: bytes) -> bytes:
+        if isinstance(self.private, PublicKey):
+            raise AssertionError("the agent has it")
+        return _string(_KIND) + _string(self.private.sign(data))
 
 
 def read_key(path: Path, ask_passphrase: Callable[[], str] | None = None) -> SigningKey:
-    """An Ed25519 key in OpenSSH's format, such as `ssh-keygen -t ed25519` makes."""
+    """An Ed25519 key in OpenSSH's format, such as `ssh-keygen -t ed25519` makes.
+
+    Of a public key, the private part must be in the SSH agent.
+    """
     try:
         data = path.read_bytes()
     except OSError as error:
         raise UsageError(f"the key {path} cannot be read: {error.strerror}") from None
+    if data.startswith(_KIND + b" "):
+        return SigningKey(read_public_keys(path)[0])
     key: object
     try:
         key = load_ssh_private_key(data, None)
@@ -78,29 +142,20 @@ def read_key(path: Path, ask_passphrase: Callable[[], str] | None = None) -> Sig
     return SigningKey(key)
 
 
-@dataclass(frozen=True)
-class Signature:
+class Signature(PublicKey):
     """A valid signature of a message, made with this key, whoever owns it."""
 
-    public: bytes
 
-    @property
-    def fingerprint(self) -> str:
-        """As OpenSSH shows a key."""
-        digest = hashlib.sha256(_string(_KIND) + _string(self.public)).digest()
-        return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
-
-
-def read_signature(armored: str, message: bytes) -> Signature:
-    """The signature of a message; SignatureError unless it is one, for this purpose and of this message."""
+def read_signature(armored: str, message: bytes, purpose: str = NAMESPACE, name: str = CHECKSUMS) -> Signature:
+    """The signature of a message, which has a name; SignatureError unless it is one, for this purpose and message."""
     blob = _unarmored(armored)
     if not blob.startswith(_HEAD):
         raise SignatureError("it is not an SSH signature of version 1")
     key, namespace, reserved, algorithm, signature = _strings(blob.removeprefix(_HEAD), 5)
     if reserved:
         raise SignatureError("its reserved field is not empty")
-    if namespace != NAMESPACE.encode():
-        raise SignatureError(f"it was made for another namespace than `{NAMESPACE}`")
+    if namespace != purpose.encode():
+        raise SignatureError(f"it was made for another namespace than `{purpose}`")
     if algorithm not in _HASHES:
         raise SignatureError("it uses an unknown hash algorithm")
     public = _ed25519(key, 32)
@@ -109,7 +164,8 @@ def read_signature(armored: str, message: bytes) -> Signature:
             _ed25519(signature, 64), _to_be_signed(namespace, algorithm, message)
         )
     except (InvalidSignature, ValueError):
-        raise SignatureError("it does not match SHA256SUMS: one of them was changed") from None
+        what = name if purpose == NAMESPACE else "what it signs"
+        raise SignatureError(f"it does not match {what}: one of them was changed") from None
     return Signature(public)
 
 

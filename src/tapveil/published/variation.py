@@ -314,10 +314,10 @@ def adjusted(miss: float, comparisons: int) -> float:
     return miss / max(comparisons, 1)
 
 
-def expected_by_chance(comparisons: int, miss: float = MISS) -> int:
+def expected_by_chance(comparisons: int, miss: float = MISS) -> float:
     """How many of several comparisons look real though nothing changed, at most on average.
 
-    >>> expected_by_chance(120)
-    6
+    >>> expected_by_chance(7), expected_by_chance(120)
+    (0.4, 6.0)
     """
-    return ceil(comparisons * miss)
+    return ceil(10 * comparisons * miss - 1e-9) / 10

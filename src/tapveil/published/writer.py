@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, time
 from functools import cache
@@ -27,7 +27,6 @@ from tapveil.base.vocabulary import (
     CALENDAR,
     CHECKSUMS,
     COUNT,
-    EXPLORER,
     MANIFEST,
     PACKAGE,
     PLACES,
@@ -45,7 +44,7 @@ from tapveil.published.derived import derived, estimated_from
 from tapveil.published.describe.datapackage import FileFacts, datapackage
 from tapveil.published.describe.metadata import texts as portal_texts
 from tapveil.published.describe.readme import readme
-from tapveil.published.explorer.page import page
+from tapveil.published.explorer.page import page_files
 from tapveil.published.folder import Folder
 from tapveil.published.lattice import WIDER_COLUMNS, Wider
 from tapveil.published.manifest import Manifest, json_text
@@ -53,8 +52,8 @@ from tapveil.published.place_facts import PlaceFacts
 from tapveil.published.places import FeatureCollection, places_text
 from tapveil.published.reader import read_script
 from tapveil.published.rider.page import rider_page
-from tapveil.published.sheets import DerivedSheet, as_written, laid_out, raw_tables
-from tapveil.published.synthetic_trips import NOTE, SyntheticTrips, in_groups, note
+from tapveil.published.sheets import DerivedSheet, as_written, in_groups, laid_out, raw_tables
+from tapveil.published.synthetic_trips import NOTE, SyntheticTrips, note
 from tapveil.published.table import PublishedTable
 
 if TYPE_CHECKING:  # what a key needs takes time to load, and most have none
@@ -132,12 +131,14 @@ def write(
         README: readme(manifest, signed=key is not None),
     }
     with progress.stage(Stage.DRAWING_PAGE):
-        texts[EXPLORER] = page(manifest, package, raw, beside, places)
+        texts |= page_files(manifest, package, raw, beside, places)
     for name, text in texts.items():
+        (workspace / name).parent.mkdir(exist_ok=True)
         (workspace / name).write_text(text, encoding="utf-8")
     with progress.stage(Stage.SEALING_FOLDER):
         guard(workspace)
-        files = [each.relative_to(workspace).as_posix() for each in sorted(workspace.rglob("*")) if each.is_file()]
+        # By their names as texts: a path sorts `explorer/` before `explorer.html`, and `verify` does not.
+        files = sorted(each.relative_to(workspace).as_posix() for each in workspace.rglob("*") if each.is_file())
         checksums = "".join(f"{facts(name).sha256}  {name}\n" for name in files).encode()
         (workspace / CHECKSUMS).write_bytes(checksums)
         if key:
@@ -160,7 +161,7 @@ def _write_tables(
     folder: Path, manifest: Manifest, rows: Mapping[str, pa.Table], beside: Sequence[DerivedSheet], progress: Reporter
 ) -> None:
     """The tables as the noise left them, rows to go with them if wanted, and what follows from them."""
-    cells, written = sum(map(len, rows.values())) + sum(len(each.cells) for each in beside), 0
+    cells, written = sum(map(len, rows.values())) + sum(each.rows for each in beside), 0
     with progress.stage(Stage.WRITING_TABLES, lambda: written, total=cells, unit="cells"):
         for name, table in rows.items():
             _write_table(folder, manifest, name, table)
@@ -169,8 +170,8 @@ def _write_tables(
             written += len(table)
         for each in beside:
             (folder / each.folder).mkdir(exist_ok=True)
-            _write_parts(folder / each.path, manifest, each.cells)
-            written += len(each.cells)
+            _write_parts(folder / each.path, manifest, each.pieces())
+            written += each.rows
 
 
 def _write_table(folder: Path, manifest: Manifest, name: str, table: pa.Table) -> None:
@@ -181,17 +182,19 @@ def _write_table(folder: Path, manifest: Manifest, name: str, table: pa.Table) -
         if file.endswith(".parquet") and not manifest.is_world:
             pq.write_table(table, folder / file, compression="zstd", row_group_size=ROW_GROUP)
         else:
-            _write_parts(folder / file, manifest, table)
+            _write_parts(folder / file, manifest, [table])
 
 
-def _write_parts(path: Path, manifest: Manifest, table: pa.Table) -> None:
-    """A table whose keys may be codes, some rows at a time: as CSV or Parquet, by the name of the file."""
+def _write_parts(path: Path, manifest: Manifest, rows: Iterable[pa.Table]) -> None:
+    """Rows whose keys may be codes, some at a time: as CSV or Parquet, by the name of the file."""
+    groups = (as_written(manifest, group.combine_chunks()) for group in in_groups(rows, ROW_GROUP))
     if path.suffix == ".csv":
-        write_csv(path, (as_written(manifest, piece) for piece in pieces(table)))
+        write_csv(path, (piece for group in groups for piece in pieces(group)))
         return
-    with pq.ParquetWriter(path, as_written(manifest, table.slice(0, 0)).schema, compression="zstd") as out:
-        for start in range(0, max(len(table), 1), ROW_GROUP):
-            out.write_table(as_written(manifest, table.slice(start, ROW_GROUP)), row_group_size=ROW_GROUP)
+    first = next(groups)
+    with pq.ParquetWriter(path, first.schema, compression="zstd") as out:
+        for group in chain([first], groups):
+            out.write_table(group, row_group_size=ROW_GROUP)
 
 
 def _write_trips(folder: Path, manifest: Manifest, trips: SyntheticTrips) -> None:

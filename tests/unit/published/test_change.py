@@ -50,7 +50,8 @@ def test_week_against_week_by_place(places: Frame) -> None:
 def test_several_comparisons_are_pointed_out_and_adjusted_by_choice(places: Frame) -> None:
     changes = places.between(*SECOND_WEEK).minus(places.between(*FIRST_WEEK))
     assert changes.comparisons == 22
-    assert "22 comparisons: about 2 may look real by chance; adjusted() allows for that" in repr(changes)
+    by_chance = "22 comparisons: by chance alone, at most 1.1 of them look real on average; adjusted() allows for that"
+    assert by_chance in repr(changes)
     wider = by_place(changes.adjusted())
     for place, row in by_place(changes).items():
         assert float(wider[place]["noise_high"]) >= float(row["noise_high"])
@@ -124,3 +125,24 @@ def test_what_cannot_be_compared_is_said_so(places: Frame) -> None:
     without = Frame({"count": np.array([1])}, ())
     with pytest.raises(ReaderError, match="means, trends and shares are over days"):
         without.mean()
+
+
+def test_shares_of_tables_without_days_have_the_interval_of_the_noise() -> None:
+    release = tapveil.open(Path(__file__).parents[2] / "golden" / "3e" / "calendars")
+    march = {"mode": "bus", "month": "2025-03"}
+    part, whole = (release.table(name).where(**march) for name in ("on", "total"))
+    totals = {row["day_type"]: row for row in whole.rows()}
+    found = part.share(of=whole)
+    assert len(found) == len(part)
+    counts = {(row["day_type"], row["tap_on_time"], row["tap_on_location"]): row for row in part.rows()}
+    for row in found.rows():
+        own, of = counts[row["day_type"], row["tap_on_time"], row["tap_on_location"]], totals[row["day_type"]]
+        assert row["share"] == pytest.approx(own["count"] / of["count"])
+        assert row["noise_high"] - row["share"] == pytest.approx(row["share"] - row["noise_low"])
+        assert own["low"] / of["high"] <= row["noise_low"] + 0.001, "as wide as the noise of the part, at least"
+        assert row["noise_high"] <= own["high"] / of["low"] + 0.005
+        assert np.isnan(row["low"]), "nobody knows how days differ"
+    with pytest.raises(ReaderError, match="a share is of the same days"):
+        part.share(of=release.totals.where(mode="bus", month="2025-02"))
+    with pytest.raises(ReaderError, match="nobody knows how much these numbers leave out"):
+        part.sum(by="day_type").share(of=whole)

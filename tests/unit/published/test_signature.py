@@ -117,8 +117,9 @@ def test_keys_that_cannot_sign(tmp_path: Path) -> None:
         read_key(locked)
     with pytest.raises(UsageError, match="not an Ed25519 key"):
         read_key(make_key(tmp_path, "rsa", kind="rsa"))
+    (tmp_path / "letter").write_text("Dear officer")
     with pytest.raises(UsageError, match="not a private key"):
-        read_key(tmp_path / "locked.pub")
+        read_key(tmp_path / "letter")
     with pytest.raises(UsageError, match="cannot be read"):
         read_key(tmp_path / "nowhere")
 

@@ -10,19 +10,18 @@ import base64
 import hashlib
 import re
 import tomllib
-from fractions import Fraction
 from functools import cache
 from html import escape
 from importlib.resources import files
 from typing import Any
 
 from tapveil.privacy.meaning import Meaning
-from tapveil.privacy.person import verdict
 from tapveil.privacy.units import Neighbours
 from tapveil.published.describe.template import json_text
 from tapveil.published.manifest import Manifest, PersonClaim
+from tapveil.published.people import meant
 
-RIDER_VERSION = 1
+RIDER_VERSION = 2
 _SLOT = re.compile(r"\{\{([a-z]+)\}\}")
 
 
@@ -65,13 +64,8 @@ def _data(manifest: Manifest, version: int, unit: dict[str, str]) -> dict[str, A
 
 
 def _row(person: PersonClaim, *, given: bool) -> dict[str, Any]:
-    """What is promised to a person. Given exact totals, nobody can be there or not: only trips exchanged for others."""
-    stated: dict[str, Any] = {"trips": person.trips_per_week, "releases": person.releases}
-    if not given:
-        return stated | {"of_100": person.believed, "verdict": person.verdict}
-    replaced = person.epsilon_replace
-    found = None if replaced is None else Meaning(Fraction(str(replaced)), Fraction(str(person.delta)))
-    return stated | {"of_100": found and found.of_100, "verdict": verdict(found)}
+    of_100, word = meant(person, given=given)
+    return {"trips": person.trips_per_week, "releases": person.releases, "of_100": of_100, "verdict": word}
 
 
 @cache
