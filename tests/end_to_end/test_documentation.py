@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
+import nbformat
 import pytest
 from tools import folder
 
@@ -23,6 +26,7 @@ from tests.support.documentation import (
     check_command,
     commands,
 )
+from tests.support.r import r_with
 
 TRIPS = 400_000
 """Of the city in these tests: the least from which the next release can be tuned."""
@@ -31,6 +35,7 @@ STARTS = ["docs/publish.md", "docs/approve.md", "docs/analyse.md"]
 FOLLOWED = [
     "README.md",
     "docs/tutorial.md",
+    "docs/tutorial-studio.md",
     *STARTS,
     *sorted(f"docs/guides/{path.name}" for path in (ROOT / "docs" / "guides").glob("*.md")),
 ]
@@ -85,6 +90,34 @@ def test_every_command_on_a_page_exists_with_its_options(name: str) -> None:
             for part in line.split(" && "):
                 if part.startswith(("tapveil ", ".venv/bin/tapveil ")) and "…" not in part:
                     check_command(part)
+
+
+@pytest.mark.parametrize("name", ["analyse-with-pandas", "analyse-with-r"])
+def test_a_notebook_runs_on_the_demo_folder(
+    name: str, city: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cell by cell: Python here, R by Rscript, which both print what a notebook would show."""
+    book = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+    nbformat.validate(book)
+    cells = [cell.source for cell in book.cells if cell.cell_type == "code"]
+    assert len(cells) > 6
+    assert not any(cell.outputs for cell in book.cells if cell.cell_type == "code"), "numbers of somebody's machine"
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / START).symlink_to(city)
+    if book.metadata.kernelspec.language == "R":
+        (tmp_path / "cells.R").write_text("\n".join(cells), encoding="utf-8")
+        done = subprocess.run([r_with("jsonlite"), "cells.R"], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        for said in ("epsilon = 8", "listed_low", "noise_high", "real"):
+            assert said in done.stdout
+        assert (tmp_path / "Rplots.pdf").stat().st_size > 2000
+        return
+    names: dict[str, Any] = {}
+    for cell in cells:
+        exec(cell, names)  # noqa: S102 (our own notebook)
+    assert len(names["means"]) > 10
+    assert len(names["changes"]) > 10
+    assert (tmp_path / "take-away" / "converted.json").is_file()
 
 
 def a_block(text: str, language: str = "console", **marks: str) -> Block:

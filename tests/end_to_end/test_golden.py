@@ -17,11 +17,14 @@ from typing import Any
 import pytest
 from tools import programs
 
+import tapveil
 from tapveil.base.findings import Verification
 from tapveil.published.describe.wording import WORDING
 from tapveil.published.manifest import MANIFEST_VERSION, VERSIONS, Manifest, json_text
+from tapveil.published.series import written
 from tapveil.verification import known_versions
 from tapveil.verification.folder import verify_folder
+from tapveil.verification.series import verify_series
 from tests.support.tampering import describe_again, resum, write_package
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -81,9 +84,36 @@ def test_versions_that_were_never_used_together_are_refused() -> None:
 
 def test_the_present_page_program_is_on_the_list() -> None:
     """Else folders that are made now would not be known later: add the line that `python -m tools.programs` prints."""
-    digest, version = re.findall(r'"([0-9a-f]{64})": ([0-9]+)', programs.line())[0]
-    assert known_versions.PROGRAMS.get(digest) == int(version)
+    for digest, version in (
+        line for each in programs.lines() for line in re.findall(r'"([0-9a-f]{64})": ([0-9]+)', each)
+    ):
+        assert known_versions.PROGRAMS.get(digest) == int(version)
     assert VERSIONS in known_versions.VERSIONS_OF[MANIFEST_VERSION]
+    for line in programs.lines_of_series():
+        assert tuple(re.findall(r"[0-9a-f]{64}|[0-9]+", line)) in {
+            (digest, str(version)) for digest, version in known_versions.SERIES_PROGRAMS.items()
+        }
+
+
+SERIES = [GOLDEN / name for name in ("2/laplace", "3/gaussian", "3/taps")]
+"""The folders of the golden series: other mechanisms on the same days, and a break."""
+
+
+@pytest.mark.parametrize("version", range(1, written.VERSION + 1))
+def test_every_series_that_was_ever_written_verifies_and_opens(version: int) -> None:
+    place = GOLDEN / f"series-{version}"
+    assert json.loads((place / "series.json").read_text(encoding="utf-8"))["series_version"] == version
+    series = tapveil.open(SERIES)
+    assert verify_series(place, series).findings == []
+    assert tapveil.open(place).totals.rows() == series.totals.rows()
+
+
+def test_a_series_of_one_version_is_not_one_of_another(tmp_path: Path) -> None:
+    copy = shutil.copytree(GOLDEN / "series-1", tmp_path / "series")
+    shutil.copy(GOLDEN / f"series-{written.VERSION}" / "series.html", copy)
+    assert {"page-program", "page-differs"} <= {
+        each.code for each in verify_series(copy, tapveil.open(SERIES)).findings
+    }
 
 
 # --- a later program --------------------------------------------------------------------------------------------------
@@ -125,6 +155,7 @@ LATER: dict[str, Callable[[Path], None]] = {
 
 VERIFY = """import json, sys
 from tapveil.verification.folder import verify_folder
+from tapveil.verification.series import verify_series
 checked = [verify_folder(folder) for folder in sys.argv[1:]]
 print(json.dumps([{"findings": list(map(str, each.findings)), "notes": each.notes} for each in checked]))"""
 BEFORE = ("1/gaussian", "2/gaussian", "3/gaussian", "3/paper", "3b/gaussian")

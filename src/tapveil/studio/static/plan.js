@@ -1,0 +1,113 @@
+// The project as the server has it: its plan, its ledger, what was looked at. Changes are written at once, and are small.
+
+class Project {
+  constructor(wire) {
+    this.wire = wire;
+    this.listeners = [];
+    this.forget();
+    // What is looked at on the first step, before there is a plan.
+    this.chosen = { trips: null, gtfs: null, places: null, look: "columns", answers: {} };
+    this.looked = null;
+    // Whether numbers of the trips are shown where things are decided.
+    this.looking = false;
+    this.every = "";
+    this.askPreview = latest((signal, edits) => wire.call("preview", { edits }, signal));
+    this.askPromise = latest((signal, body) => wire.call("promise", body, signal));
+  }
+
+  forget() {
+    this.options = null;
+    this.counted = this.counted ?? null;
+    this.ledger = null;
+    this.checked = null;
+    this.preview = null;
+  }
+
+  get model() {
+    return this.plan?.model ?? null;
+  }
+
+  async read() {
+    this.state = await this.wire.call("project");
+    this.take(this.state.plan ? await this.wire.call("plan") : null);
+  }
+
+  // A plan as it is now; what followed from the one before is forgotten.
+  take(plan) {
+    if (plan && this.plan && plan.text !== this.plan.text) this.before = this.plan.text;
+    if (plan?.version !== this.plan?.version) {
+      this.forget();
+      this.noted = Boolean(plan?.noted);
+    }
+    this.plan = plan;
+    for (const listener of this.listeners) listener();
+  }
+
+  // Changes of the plan, written. Where numbers of the trips were shown, the server lets the plan say so.
+  async edit(edits) {
+    this.take(await this.wire.call("plan/edit", { version: this.plan.version, edits, write: true }));
+    this.state = await this.wire.call("project");
+    return this.plan;
+  }
+
+  async text(text) {
+    this.take(await this.wire.call("plan/text", { version: this.plan.version, text }));
+    this.state = await this.wire.call("project");
+  }
+
+  async choices() {
+    this.options ??= await this.wire.call("options");
+    return this.options;
+  }
+
+  table(name) {
+    return this.model?.tables.find((table) => table.name === name);
+  }
+
+  title(name) {
+    const table = this.table(name);
+    return table ? columnsTitle(table.columns, table.level) : capital(name.replaceAll("_", " "));
+  }
+}
+
+// How a column of ours is called by people.
+const ROLES = {
+  card: "Card",
+  mode: "Mode",
+  date: "Day",
+  tap: "On or off",
+  tap_time: "Time of the tap",
+  tap_location: "Place of the tap",
+  tap_on_time: "Time of start",
+  tap_on_location: "Place of start",
+  tap_off_time: "Time of end",
+  tap_off_location: "Place of end",
+  count: "Number of trips",
+  vehicle: "Vehicle",
+};
+// What a table counts by, in a few words.
+function columnsTitle(columns, level = "") {
+  if (!columns.length) return "All trips";
+  const words = columns.map((column, i) => (i ? roleTitle(column).toLowerCase() : roleTitle(column)));
+  return `${words.join(" × ")}${level ? ` (${level})` : ""}`;
+}
+const roleTitle = (role) => ROLES[role] ?? capital(role.replaceAll("_", " "));
+// What the ledger says to a release of the plan: its weight, and a sentence.
+function roomIn({ next, refused, repeats, missing }) {
+  if (missing || refused) return ["stop", sentence(missing || refused)];
+  if (next === "start-ledger") return ["warn", "There is no ledger yet. Declare the budget in the step before."];
+  if (repeats || next === "again")
+    return ["warn", "The ledger has room for it. But some of these days were released before: both releases add up."];
+  return ["good", "The ledger has room for a release of this plan."];
+}
+const VERDICTS = {
+  strong: "a strong promise",
+  moderate: "a moderate promise",
+  weak: "a weak promise",
+  none: "no meaningful promise",
+};
+const UNITS = {
+  trip: ["One trip", "Each single trip is hidden. Somebody who travels often is hidden less."],
+  "card-day": ["A card’s day", "All trips of a card on one day are hidden together."],
+  card: ["A card", "All trips of a card are hidden together. The strongest, and the noisiest."],
+};

@@ -1,0 +1,184 @@
+"""The page of the studio where something goes wrong: it is loaded again, its studio is gone, an answer is lost."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import threading
+from contextlib import suppress
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Route
+
+from tapveil.plan.model import Plan
+from tapveil.published.explorer import contents
+from tests.browser.studio import Opened, drawn, go
+from tests.browser.test_parts import STILL
+from tests.browser.test_world import DAY, view
+from tests.support.example import PLAN, WHARVES, prepare
+from tests.support.tampering import redraw
+
+
+@pytest.fixture
+def harbour(tmp_path: Path) -> Path:
+    """A project with trips, a plan and a ledger."""
+    folder = tmp_path / "harbour"
+    folder.mkdir()
+    prepare(folder)
+    return folder
+
+
+def test_numbers_that_were_shown_are_remembered_when_the_page_is_loaded_again(browser: Browser, harbour: Path) -> None:
+    with Opened.of(browser, harbour) as found:
+        page = found.page
+        go(page, "publish")
+        page.get_by_label("What would be published of your trips").check()
+        page.wait_for_function("() => !studio.counting && !studio.busy")
+        page.reload()
+        page.wait_for_function("() => performance.getEntriesByName('drawn').length > 0")
+        drawn(page, "publish")
+        assert page.locator("#content .secret").count() == 0
+        page.get_by_label("What would be published of your trips").check()
+        drawn(page, "publish")
+        assert page.locator("#content .secret").count() > 0, "the counts are there without being counted again"
+        page.get_by_label("How accurate it would be").check()
+        drawn(page, "publish")
+        assert page.locator("#noted").is_hidden()
+        page.get_by_label("4 hours", exact=True).check()
+        drawn(page, "publish")
+        assert Plan.read(harbour / "plan.toml").privacy.looked_at_trips is True
+        assert "looked_at_trips = true" in page.inner_text("#noted")
+
+
+def test_the_slider_says_at_once_what_is_about_right_and_then_what_is_exact(browser: Browser, harbour: Path) -> None:
+    days = "[source]\nfirst_day = 2025-03-03\nlast_day = 2025-03-09\n"
+    (harbour / "plan.toml").write_text(PLAN.replace("[source]\n", days), encoding="utf-8")
+    with Opened.of(browser, harbour) as found:
+        page = found.page
+        go(page, "promise")
+        persons = page.inner_text("#people table")
+        page.locator("#epsilon").evaluate("(range) => { range.value = 0; range.dispatchEvent(new Event('input')); }")
+        page.wait_for_function("() => studio.step.moved && !studio.step.accuracy.classList.contains('stale')")
+        assert page.evaluate("() => studio.step.people.classList.contains('stale')"), (
+            "a person is computed when it stops"
+        )
+        page.wait_for_function("() => !studio.step.moved.about")
+        page.locator("#epsilon").evaluate("(range) => range.dispatchEvent(new Event('change'))")
+        page.wait_for_function("() => !studio.busy && !studio.step.moved")
+        drawn(page, "promise")
+        assert page.inner_text("#people table") != persons
+        assert Plan.read(harbour / "plan.toml").privacy.epsilon == Fraction(1, 10)
+
+
+def test_who_listens_where_a_studio_was_receives_nothing(browser: Browser, harbour: Path) -> None:
+    with Opened.of(browser, harbour) as found:
+        page = found.page
+        received: list[bytes] = []
+        go(page, "release")
+        page.locator("#sign-pass").fill("a passphrase")
+        found.studio.end()
+        page.wait_for_selector("#trouble:not([hidden])")
+        with socket.socket() as other:
+            other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            other.bind(("127.0.0.1", found.studio.port))
+            other.listen()
+            other.settimeout(60)
+
+            def listen() -> None:
+                with suppress(OSError):
+                    while True:
+                        connection, _ = other.accept()
+                        received.append(connection.recv(65536))
+                        connection.close()
+
+            threading.Thread(target=listen, daemon=True).start()
+            assert page.evaluate("() => ['content', 'turn', 'drawer'].every((id) => document.getElementById(id).inert)")
+            page.evaluate("() => document.querySelector('#ready form').requestSubmit()")
+            asked = "(call) => studio.wire[call[0]](...call.slice(1)).catch((error) => error.kind)"
+            for call in (["call", "approve", {"passphrase": "x"}], ["call", "project"], ["call", "bye"]):
+                assert page.evaluate(asked, call) == "Ended"
+            assert (
+                page.evaluate("() => studio.wire.upload(new File(['trips'], 't.csv')).catch((e) => e.kind)") == "Ended"
+            )
+            page.goto("about:blank")  # as a tab that is closed: it says goodbye to nobody
+            with socket.create_connection(("127.0.0.1", found.studio.port)) as probe:
+                probe.sendall(b"somebody else")
+                assert probe.recv(1) == b""
+            other.shutdown(socket.SHUT_RDWR)
+        assert received == [b"somebody else"]
+        found.complaints.clear()  # the browser says that nobody answered
+
+
+def test_the_page_of_a_large_folder_reads_the_files_next_to_it(
+    browser: Browser, harbour: Path, world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(world, harbour / "published")
+    monkeypatch.setattr(contents, "IN_PAGE_OF_A_WORLD", 1_000)
+    monkeypatch.setattr(contents, "IN_A_FILE", 1_500)
+    redraw(harbour / "published")
+    with Opened.of(browser, harbour) as found:
+        page = found.page
+        go(page, "release")
+        page.locator("#look-published").click()
+        frame = page.frame_locator("#shown-published iframe")
+        frame.locator("h1").scroll_into_view_if_needed()  # a browser draws no frame that nobody sees
+        shown = next(each for each in page.frames if "/show/" in each.url)
+        shown.wait_for_function("() => performance.getEntriesByName('drawn').length > 0")
+        shown.evaluate("(view) => { location.hash = view; }", view(table="origin_time", **DAY))
+        shown.wait_for_function(STILL)
+        assert frame.locator("#trouble").is_hidden()
+        parts = [url for url in found.requests if "/explorer/part-" in url]
+        assert parts
+        assert not any(url.startswith(f"http://{found.studio.host}/explorer/") for url in parts)
+
+
+def test_one_lost_request_does_not_end_the_page(browser: Browser, harbour: Path) -> None:
+    with Opened.of(browser, harbour) as found:
+        page = found.page
+        lost: list[str] = []
+
+        def lose(route: Route) -> None:
+            if not lost:
+                lost.append(route.request.url)
+                route.abort()
+            else:
+                route.continue_()
+
+        page.route("**/api/promise", lose)
+        go(page, "promise")
+        assert lost
+        assert page.locator("#epsilon").is_visible()
+        assert page.locator("#trouble").is_hidden()
+        page.unroute("**/api/promise")
+        page.route("**/api/plan/edit", lambda route: route.abort())
+        page.locator("#epsilon").press("ArrowLeft")
+        page.wait_for_selector("#trouble:not([hidden])")
+        assert "has ended" in page.inner_text("#trouble"), "what changes something is never sent twice"
+        found.complaints.clear()
+
+
+def test_areas_are_drawn_on_the_map(browser: Browser, harbour: Path) -> None:
+    features = [
+        {
+            "type": "Feature",
+            "properties": {"name": name},
+            "geometry": {"type": "Polygon", "coordinates": [[[n, 0], [n + 1, 0], [n + 1, 1], [n, 0]]]},
+        }
+        for n, name in enumerate(WHARVES)
+    ]
+    (harbour / "places.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    (harbour / "plan.toml").write_text(f'{PLAN}\n[places]\npath = "places.geojson"\n', encoding="utf-8")
+    with Opened.of(browser, harbour) as found:
+        page = found.page
+        go(page, "publish")
+        areas = page.locator(".map path")
+        assert sorted(areas.locator("title").all_text_contents()) == sorted(WHARVES)
+        page.get_by_label("What would be published of your trips").check()
+        page.wait_for_function("() => !studio.counting && !studio.busy")
+        titles = areas.locator("title").all_text_contents()
+        assert {title.partition(":")[0] for title in titles if "trips" in title} == {*WHARVES} - {"Manly"}
+        page.locator("#places-table").click()
+        assert "Garden Island" in page.inner_text(".map + details")
