@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 import tapveil
 from tapveil._version import __version__
-from tapveil.internal.svg import ON_PAPER, SHAPES, apart, box, line, marks, picture, round_steps, text
+from tapveil.base.svg import ON_PAPER, SHAPES, apart, box, line, marks, picture, round_steps, text
 
 if TYPE_CHECKING:
     from benchmarks.release import Cost

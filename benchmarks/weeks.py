@@ -3,7 +3,7 @@
     python -m benchmarks.weeks [--write]
 
 Writes the two tables of docs/privacy/weeks.md. The first is what the ledger would say to that many releases; the second
-holds independent noise against factorisations from the literature, for a card that travels every week.
+holds independent noise against correlated noise, for a card that travels every week.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,8 @@ WEEKS = 52
 TOTAL = Loss(Fraction(8), Fraction(1, 10**6))
 EPSILONS = tuple(map(Fraction, (8, 4, 2, 1)))
 MOST = 200
+CELLS = (1, 2, 10, WEEKS)
+"""Of a table, in one of which a card is each week; with as many cells as weeks, more change nothing."""
 PLAN = """
 [release]
 name = "weekly"
@@ -117,6 +120,11 @@ def square_root(weeks: int, band: int | None = None) -> Matrix:
     return np.array([[entries[i - j] if i >= j else 0.0 for j in range(weeks)] for i in range(weeks)])
 
 
+def shared(weeks: int, share: float) -> Matrix:
+    """Noise of which all weeks have a part in common: its precision matrix is I - share · J / weeks."""
+    return np.asarray(np.eye(weeks) - (1 - np.sqrt(1 - share)) / weeks)
+
+
 STRATEGIES = {
     "independent weeks": independent(WEEKS),
     "binary tree": tree(WEEKS),
@@ -124,17 +132,49 @@ STRATEGIES = {
     "square root, band of 4 weeks": square_root(WEEKS, 4),
     "square root, band of 13 weeks": square_root(WEEKS, 13),
 }
+HALF_SHARED = shared(WEEKS, 1 / 2)
+FEW = 6
+"""Up to so many weeks, every way in which a card can travel is tried."""
 
 
-def deviation(strategy: Matrix, queries: Matrix, *, every_week: bool) -> float:
-    """The root of the mean variance of the queries, at μ = 1, from noise on the rows of a strategy.
+def changes(weeks: int, cells: int) -> Matrix:
+    """Every way in which a card is each week in one of these cells, or in none: by way, week and cell."""
+    ways = np.array(list(product(range(cells + 1), repeat=weeks)))
+    return np.asarray(np.eye(cells + 1)[ways][:, :, :cells])
 
-    Entries are not negative, so a unit that is in every week changes most where all its changes have one sign.
-    """
+
+def largest(strategy: Matrix, made: Matrix) -> float:
+    """The largest μ of some changes, if the noise on the rows of a strategy has a deviation of 1."""
+    return float(np.sqrt(((strategy @ made) ** 2).sum(axis=(1, 2)).max()))
+
+
+def length(strategy: Matrix, cells: int) -> float:
+    """The largest μ of a card that is each week in one of these cells, or in none, whichever weeks those are."""
     weeks = strategy.shape[1]
-    length = np.linalg.norm(strategy @ np.ones(weeks)) if every_week else np.linalg.norm(strategy, axis=0).max()
+    if weeks <= FEW:
+        return largest(strategy, changes(weeks, cells))
+    gram = strategy.T @ strategy
+    if (gram >= 0).all():  # most if it is every week in the same cell
+        return float(np.sqrt(gram.sum()))
+    one, other = gram[0, 0], gram[0, 1]
+    if not np.allclose(gram, other + (one - other) * np.eye(weeks)):
+        raise ValueError("too many weeks to try every way")
+    # All weeks are alike and `other` is negative: most if it is in all cells about equally often.
+    travelled = np.arange(weeks + 1)
+    return float(np.sqrt(((one - other) * travelled + other * evenly(travelled, cells)).max()))
+
+
+def evenly(weeks: npt.NDArray[np.integer], cells: int) -> npt.NDArray[np.integer]:
+    """The least sum of squares of the weeks in each cell."""
+    each, more = np.divmod(weeks, cells)
+    return np.asarray((cells - more) * each**2 + more * (each + 1) ** 2)
+
+
+def deviation(strategy: Matrix, queries: Matrix, cells: int | None = 1) -> float:
+    """The root of the mean variance of the queries at μ = 1; without `cells`, for a unit that is in one week only."""
+    most = length(strategy, cells) if cells else np.linalg.norm(strategy, axis=0).max()
     answers = queries @ np.linalg.pinv(strategy)
-    return float(length * np.sqrt((answers**2).sum(axis=1).mean()))
+    return float(most * np.sqrt((answers**2).sum(axis=1).mean()))
 
 
 QUERIES = {
@@ -145,23 +185,40 @@ QUERIES = {
 }
 
 
-def least(queries: str) -> float:
-    """What no noise can be below, for a unit that is in every week: the proof on the page."""
+def least_of_sums(weeks: int, together: int, cells: int) -> float:
+    """What no noise can be below for sums over `together` weeks, if a card is each week in one of these cells.
+
+    The page proves it: the best noise has a part that all sums share, and how large it is depends on the cells.
+    """
+    sums = weeks // together
+    share = np.linspace(0, 1, 20_000, endpoint=False)[:, None]
+    travelled = np.arange(sums + 1)
+    most = (travelled - share / sums * evenly(travelled, cells)).max(axis=1)
+    variance = (sums - 1 + 1 / (1 - share[:, 0])) / sums
+    return together * float(np.sqrt((most * variance).min()))
+
+
+def least(queries: str, cells: int) -> float:
+    """The same for the queries of the page; for running sums, whatever the cells are."""
     lengths = {"a week": 1, "a quarter": WEEKS // 4, "the year": WEEKS}
     if queries in lengths:
-        return float(np.sqrt(lengths[queries] * WEEKS))
+        return least_of_sums(WEEKS, lengths[queries], cells)
     return float(np.sqrt(np.mean(np.arange(1, WEEKS + 1) ** 2)))
 
 
 def factorisations() -> Iterator[str]:
     """The table of strategies."""
-    yield f"| noise | {' | '.join(QUERIES)} | all running sums, unit in one week |"
-    yield f"|---|{'---|' * (len(QUERIES) + 1)}"
-    for name, strategy in STRATEGIES.items():
-        every = [deviation(strategy, each, every_week=True) for each in QUERIES.values()]
-        once = deviation(strategy, QUERIES["all running sums"], every_week=False)
-        yield f"| {name} | {' | '.join(f'{each:.1f}' for each in (*every, once))} |"
-    yield f"| *no noise can be below* | {' | '.join(f'{least(each):.1f}' for each in QUERIES)} | |"
+    yield f"| noise | cells | {' | '.join(QUERIES)} | all running sums, unit in one week |"
+    yield f"|---|--:|{'--:|' * (len(QUERIES) + 1)}"
+    rows = [(name, strategy, "any", 1) for name, strategy in STRATEGIES.items()]
+    rows += [("a half shared", HALF_SHARED, str(cells), cells) for cells in CELLS]
+    for name, strategy, number, cells in rows:
+        each = [deviation(strategy, queries, cells) for queries in QUERIES.values()]
+        once = deviation(strategy, QUERIES["all running sums"], None)
+        yield f"| {name} | {number} | {' | '.join(f'{value:.1f}' for value in (*each, once))} |"
+    for cells in CELLS:
+        bounds = " | ".join(f"{least(queries, cells):.1f}" for queries in QUERIES)
+        yield f"| *no noise can be below* | {cells} | {bounds} | |"
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from math import log10
 
 from benchmarks.compare.contenders import CONTENDERS, OURS
 from benchmarks.compare.results import Results
-from tapveil.internal.svg import LETTER, ON_PAPER, SHAPES, Place, apart, box, decades, line, marks, picture, plain, text
+from tapveil.base.svg import LETTER, ON_PAPER, SHAPES, Place, apart, box, decades, line, marks, picture, plain, text
 
 WIDTH, HEIGHT = 960, 560
 LEFT, TOP, WIDE, HIGH = 70, 80, 690, 410

@@ -64,7 +64,9 @@ class Row:
     epsilon: str
     mechanism: str
     errors: tuple[float, ...]
-    """Of the queries, as shares; not a number where no table tells it."""
+    """Of the queries, as shares, on average; not a number where no table tells it."""
+    apart: tuple[float, ...]
+    """Of each query, how far the draws are apart: the largest error less the smallest."""
 
 
 @dataclass(frozen=True)
@@ -143,14 +145,16 @@ def measure(
     say: Callable[[str], None],
     units: Sequence[str] = (*UNITS,),
     epsilons: Sequence[str] = EPSILONS,
+    mechanisms: Sequence[str] = (*MECHANISMS,),
 ) -> Iterator[Row]:
     """Every unit, ε and mechanism, on average over the draws."""
     for unit in units:
         for epsilon in epsilons:
             say(f"journeys by {unit}, epsilon {epsilon}")
-            for mechanism in MECHANISMS:
+            for mechanism in mechanisms:
                 found = [_errors(people, unit, epsilon, mechanism) for _ in range(draws)]
-                yield Row(unit, epsilon, mechanism, tuple(float(each) for each in np.mean(found, axis=0)))
+                mean, apart = np.mean(found, axis=0).tolist(), np.ptp(found, axis=0).tolist()
+                yield Row(unit, epsilon, mechanism, tuple(mean), tuple(apart))
 
 
 def _errors(people: People, unit: str, epsilon: str, mechanism: str) -> list[float]:
@@ -205,7 +209,19 @@ def markdown(people: People, rows: Sequence[Row], draws: int) -> str:
 
 def _parts(people: People, rows: Sequence[Row], draws: int) -> Iterator[str]:
     trips = sum(int(counts.sum()) for counts in people.trips.values())
-    yield f"{trips:,} trips of a week; mean of {draws} draw{'s' if draws > 1 else ''}; δ = {DELTA}."
+    said = f"{trips:,} trips of a week; mean of {draws} draw{'s' if draws > 1 else ''}; δ = {DELTA}."
+    if draws > 1:
+        apart, largest = max(
+            (apart / mean, row)
+            for row in rows
+            for mean, apart in zip(row.errors, row.apart, strict=True)
+            if mean == mean
+        )
+        said += (
+            f" The draws of an entry are at most {100 * apart:.1f} % of it apart "
+            f"({largest.unit}, ε = {largest.epsilon}, {MECHANISMS[largest.mechanism]})."
+        )
+    yield said
     for unit in dict.fromkeys(row.unit for row in rows):
         kept = sum(int(counts.sum()) for counts in people.counted[unit]["od"].values()) / trips
         note = "" if unit == "trip" else f" (bounding, and counting a card once per cell, leaves {100 * kept:.1f} %)"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import log10
 
-from tapveil.internal.svg import ON_PAPER, QUARTERS, apart, box, line, marks, picture, text
+from tapveil.base.svg import ON_PAPER, QUARTERS, apart, box, line, marks, picture, text
 
 from .measure import EPSILONS, MECHANISMS, UNITS, City, Tables
 
