@@ -28,7 +28,7 @@ html_show_copyright = False
 
 DECISIONS = [f"decisions/{path.stem}" for path in sorted((Path(__file__).parent / "decisions").glob("0*.md"))]
 NAVIGATION = {
-    "Start": ["tutorial", "glossary"],
+    "Start": ["tutorial", "tutorial-studio", "glossary"],
     "Publish": [
         *(
             "publish",
@@ -44,6 +44,7 @@ NAVIGATION = {
         *(
             "resolutions",
             "ledger",
+            "guides/studio",
             "guides/every-week",
             "guides/run-on-a-schedule",
             "tuning",
@@ -54,7 +55,14 @@ NAVIGATION = {
         *("report", "commands", "guides/spark", "guides/database"),
     ],
     "Compliance": [
-        *("approve", "guides/dossier", "intruder", "guides/for-the-privacy-officer", "guides/approve-every-cell"),
+        *(
+            "approve",
+            "guides/approve-a-release",
+            "guides/dossier",
+            "intruder",
+            "guides/for-the-privacy-officer",
+            "guides/approve-every-cell",
+        ),
         "privacy/README",
         *("privacy/promise", "privacy/a-year", "privacy/weeks", "privacy/limits", "privacy/proofs"),
         *("privacy/the-paper", "privacy/criticism", "verify"),
