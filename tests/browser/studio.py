@@ -15,8 +15,9 @@ from tests.support.studio import PATIENCE, Studio, studio_of
 
 STEPS = ("data", "publish", "promise", "budget", "check", "release")
 NO_FAULT = re.compile(r"status of (409|422)|net::ERR_(ABORTED|CONNECTION|EMPTY_RESPONSE)")
-_THERE = """(step) =>
-  location.hash === `#${step}` && !document.querySelector('#content .waiting') && !studio.busy"""
+# A click changes the address at once, and the step only when the browser comes to say so: what counts is what is drawn.
+_THERE = """(step) => location.hash === `#${step}` && document.getElementById('content').dataset.step === step
+  && !document.querySelector('#content .waiting') && !studio.busy"""
 
 _FOCUS = "() => [document.activeElement?.id, document.activeElement?.name]"
 

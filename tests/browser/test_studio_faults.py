@@ -128,6 +128,7 @@ def test_the_page_of_a_large_folder_reads_the_files_next_to_it(
         shown = next(each for each in page.frames if "/show/" in each.url)
         shown.wait_for_function("() => performance.getEntriesByName('drawn').length > 0")
         shown.evaluate("(view) => { location.hash = view; }", view(table="origin_time", **DAY))
+        shown.wait_for_function("() => tapveil.view.hash === location.hash")
         shown.wait_for_function(STILL)
         assert frame.locator("#trouble").is_hidden()
         parts = [url for url in found.requests if "/explorer/part-" in url]

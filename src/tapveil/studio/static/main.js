@@ -91,7 +91,9 @@ class Studio {
     const worked = await this.attempt(
       async () => {
         const drawn = missing ? [this.elsewhere(missing)] : await step.draw();
-        if (step === this.step && turn === this.turn) redraw(at("content"), drawn); // the last drawing is the one to keep
+        if (step !== this.step || turn !== this.turn) return; // the last drawing is the one to keep
+        redraw(at("content"), drawn);
+        at("content").dataset.step = step.id;
       },
       null,
       false,
