@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-READER_VERSION = 3
+READER_VERSION = 2
 
 
 def read_script(version: int) -> str:

@@ -31,6 +31,8 @@ FEWEST = 3
 """Degrees of freedom: with fewer, nothing is said of the days."""
 FEWEST_WEEKS = 5
 """Other weeks from which it is estimated how weeks differ."""
+CLEAR = 8
+"""How many standard deviations of its noise a total must have, for numbers to be compared as shares of it."""
 
 
 def noise_quantile(miss: float, *, gaussian: bool) -> float:
@@ -215,8 +217,8 @@ def change(after: Panel, before: Panel, history: Panel | None = None, miss: floa
         quantiles = {each: student_quantile(each, CAUTION * miss) for each in set(residual[1].tolist())}
         quantile = np.array([quantiles[each] for each in residual[1].tolist()])
         half = quantile * np.sqrt(residual[0] * float((weights**2).sum()))
-        half = np.where(panel.complete, np.maximum(half, (found.noise_high - found.noise_low) / 2), np.nan)
-        found = replace(found, low=found.value - half, high=found.value + half)
+        half = np.maximum(half, (found.noise_high - found.noise_low) / 2)
+        found = _around(found, half, panel.complete & ~np.isnan(half))
     if history is None or len(history.days) <= len(days):
         return found
     periods = [[float(day in period.days) for day in history.days] for period in (before, after)]
@@ -225,7 +227,11 @@ def change(after: Panel, before: Panel, history: Panel | None = None, miss: floa
     weeks = 7 / len(before.days) + 7 / len(after.days)
     half = _chance(history.counts, design, weights, miss, _between_weeks(history.of(rest)), weeks)
     known = panel.complete & history.complete
-    half = np.maximum(half, (found.noise_high - found.noise_low) / 2)
+    return _around(found, np.maximum(half, (found.noise_high - found.noise_low) / 2), known)
+
+
+def _around(found: Contrast, half: Floats, known: npt.NDArray[np.bool_]) -> Contrast:
+    """A contrast with another interval of noise and days, in the rows where that is known."""
     low, high = (np.where(known, found.value + side * half, own) for side, own in ((-1, found.low), (1, found.high)))
     return replace(found, low=low, high=high)
 
@@ -236,7 +242,8 @@ def _as_products(panel: Panel, late: Floats) -> tuple[Floats, npt.NDArray[np.int
     A change is mostly a share: a tenth more of a Monday is more than a tenth of a Sunday. So a number is expected to be
     that of its day of the week, times that of its period, and not their sum, which would take the growth of busy days
     for chance. Busy days also vary by more, so that fewer days count (Satterthwaite 1946): a variance is that of the
-    noise, of trips that happen each by itself, and a share of the number. None where periods are no whole weeks.
+    noise, of trips that happen each by itself, and a share of the number. NaN where the total is hardly more than its
+    noise, so that there are no shares of it. None where periods are no whole weeks.
     """
     names = np.array([day.weekday() for day in panel.days])
     cells = [[np.flatnonzero((names == name) & (late == period)) for period in (0, 1)] for name in range(7)]
@@ -246,14 +253,16 @@ def _as_products(panel: Panel, late: Floats) -> tuple[Floats, npt.NDArray[np.int
     means = np.stack([[panel.counts[:, own].mean(axis=1) for own in pair] for pair in cells])  # day × period × row
     total = means.sum(axis=(0, 1))
     products = means.sum(axis=1, keepdims=True) * means.sum(axis=0, keepdims=True) / np.where(total > 0, total, 1)
+    of_total = sum(panel.noise[:, own].mean(axis=1) / len(own) for pair in cells for own in pair)
+    clear = (total > 0) & (total**2 >= CLEAR**2 * of_total)
     squares = np.zeros(len(panel.counts))
     for name, pair in enumerate(cells):
         for period, own in enumerate(pair):
             squares += ((panel.counts[:, own] - products[name, period][:, None]) ** 2).sum(axis=1)
     freedom = len(panel.days) - 8
-    variance = squares / freedom
+    variance = np.where(clear, squares / freedom, np.nan)
     level, noise = np.maximum(means.mean(axis=1), 0), panel.noise.mean(axis=1)  # day × row
-    share = np.maximum(variance - noise - level.mean(axis=0), 0) / np.maximum((level**2).mean(axis=0), 1)
+    share = np.maximum(squares / freedom - noise - level.mean(axis=0), 0) / np.maximum((level**2).mean(axis=0), 1)
     each = noise + level + share * level**2
     as_many = np.where(
         noise + level.sum(axis=0) > 0, each.sum(axis=0) ** 2 / np.maximum((each**2).sum(axis=0), 1e-9), 7

@@ -21,14 +21,16 @@ DAYS = WEEK / WEEK.mean()
 PAIRS = 1000
 
 
-def panel(level: float, rows: int, weeks: int, seed: int, days: float = 0.0, by_week: float = 0.0) -> Panel:
+def panel(
+    level: float, rows: int, weeks: int, seed: int, days: float = 0.0, by_week: float = 0.0, scale: float = NOISE
+) -> Panel:
     """Published numbers of some weeks, without a change: Poisson trips, days and weeks that differ, Laplace noise."""
     random = np.random.default_rng(seed)
     shape = (rows, 7 * weeks)
     expected = level * np.tile(DAYS, weeks) * np.exp(random.normal(0, days, shape))
     expected *= np.exp(random.normal(0, by_week, (rows, weeks))).repeat(7, axis=1)
-    counts = (random.poisson(expected) + np.rint(random.laplace(0, NOISE, shape))).astype(float)
-    noise = np.full(shape, 2 * NOISE**2 + 1 / 12)
+    counts = (random.poisson(expected) + np.rint(random.laplace(0, scale, shape))).astype(float)
+    noise = np.full(shape, 2 * scale**2 + 1 / 12)
     return Panel(tuple(FIRST + timedelta(days=n) for n in range(7 * weeks)), counts, np.zeros(shape), noise)
 
 
@@ -52,6 +54,20 @@ def test_of_a_thousand_pairs_of_weeks_without_a_change_at_most_one_in_twenty_is_
     found = change(weeks_of(whole, 1, 2), weeks_of(whole, 0, 1))
     assert found.real.mean() <= 0.05
     assert found.real.mean() > 0.005, "an interval that is never left says nothing"
+
+
+@pytest.mark.parametrize("level", [0, 5, 30, 100, 500])
+def test_of_numbers_that_are_mostly_noise_the_interval_is_that_of_the_noise_and_not_a_quotient_by_nearly_nothing(
+    level: float,
+) -> None:
+    """Every cell of a known world is published, negative ones too: a total can be anything, near zero as well."""
+    whole = panel(level, PAIRS, 2, seed=6, scale=30)
+    found = change(weeks_of(whole, 1, 2), weeks_of(whole, 0, 1))
+    half = (found.high - found.low) / 2
+    assert 0.005 < found.real.mean() <= 0.05
+    assert half.max() < 4 * np.median(half), "one in twenty was a thousand times too wide"
+    true_spread = np.sqrt(2 * (2 * 30**2 + level) / 7)
+    assert np.median(half) < 3 * true_spread
 
 
 def test_with_a_history_weeks_that_differ_as_weeks_do_are_not_called_real() -> None:

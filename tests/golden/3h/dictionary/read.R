@@ -12,6 +12,7 @@ MISS <- 0.05 # how often an interval may miss
 CAUTION <- 0.7 # the part of it that chance between days is given: counts are skewed
 FEWEST <- 3 # degrees of freedom: with fewer, nothing is said of the days
 FEWEST_WEEKS <- 5 # other weeks from which it is estimated how weeks differ
+CLEAR <- 8 # standard deviations of its noise that a total must have, for numbers to be compared as shares of it
 
 tv_open <- function(path) {
   manifest <- file.path(path, "privacy.json")
@@ -675,8 +676,10 @@ as.data.frame.tv_frame <- function(x, ...) {
   residual <- .as_products(panel, late)
   if (!is.null(residual)) {
     half <- stats::qt(1 - CAUTION * miss / 2, residual$freedom) * sqrt(residual$variance * sum(weights^2))
-    half <- ifelse(complete, pmax(half, noise), NA)
-    found <- around(half)
+    known <- complete & !is.na(half)
+    products <- around(pmax(half, noise))
+    found$low[known] <- products$low[known]
+    found$high[known] <- products$high[known]
   }
   if (is.null(past)) {
     return(found)
@@ -696,7 +699,8 @@ as.data.frame.tv_frame <- function(x, ...) {
 
 # The residual variance of two periods of whole weeks, and its degrees of freedom, in numbers that are products: a
 # number is expected to be that of its day of the week, times that of its period. Busy days vary by more, so that fewer
-# days count (Satterthwaite 1946). NULL where periods are no whole weeks.
+# days count (Satterthwaite 1946). NA where the total is hardly more than its noise, so that there are no shares of it;
+# NULL where periods are no whole weeks.
 .as_products <- function(panel, late) {
   day <- .weekday(panel$days)
   sizes <- table(factor(day, 0:6), factor(late, 0:1))
@@ -717,6 +721,8 @@ as.data.frame.tv_frame <- function(x, ...) {
   expected <- (daily * rowSums(first))[, day + 1, drop = FALSE]
   later <- (daily * rowSums(second))[, day + 1, drop = FALSE]
   expected[, late == 1] <- later[, late == 1]
+  of_total <- rowSums(panel$noise[, late == 0, drop = FALSE]) / sizes[1, 1]^2 +
+    rowSums(panel$noise[, late == 1, drop = FALSE]) / sizes[1, 2]^2
   freedom <- ncol(panel$counts) - 8
   variance <- rowSums((panel$counts - expected)^2) / freedom
   level <- pmax((first + second) / 2, 0)
@@ -724,6 +730,7 @@ as.data.frame.tv_frame <- function(x, ...) {
   share <- pmax(variance - noise - rowMeans(level), 0) / pmax(rowMeans(level^2), 1)
   each <- noise + level + share * level^2
   as_many <- ifelse(noise + rowSums(level) > 0, rowSums(each)^2 / pmax(rowSums(each^2), 1e-9), 7)
+  variance[!(total > 0 & total >= CLEAR * sqrt(of_total))] <- NA
   list(variance = variance, freedom = pmax(round(freedom * as_many / 7), 1))
 }
 

@@ -11,6 +11,8 @@
 MISS <- 0.05 # how often an interval may miss
 CAUTION <- 0.7 # the part of it that chance between days is given: counts are skewed
 FEWEST <- 3 # degrees of freedom: with fewer, nothing is said of the days
+FEWEST_WEEKS <- 5 # other weeks from which it is estimated how weeks differ
+CLEAR <- 8 # standard deviations of its noise that a total must have, for numbers to be compared as shares of it
 
 tv_open <- function(path) {
   manifest <- file.path(path, "privacy.json")
@@ -53,16 +55,7 @@ tv_table <- function(release, name, version = c("published", "consistent", "fine
 # The rows that have these values, such as mode = "ferry", without their columns; or one of several values.
 tv_where <- function(frame, ...) {
   values <- lapply(list(...), .labels)
-  chosen <- attr(frame, "chosen")
-  kept <- rep(TRUE, nrow(frame))
-  for (key in names(values)) {
-    if (!key %in% .keys(frame)) stop("there is no column `", key, "`", .near(key, .keys(frame)), call. = FALSE)
-    for (value in setdiff(values[[key]], frame[[key]])) .require(frame, key, value)
-    kept <- kept & frame[[key]] %in% values[[key]]
-    chosen[[key]] <- if (is.null(chosen[[key]])) values[[key]] else intersect(chosen[[key]], values[[key]])
-  }
-  single <- names(values)[lengths(values) == 1]
-  .like(as.data.frame(frame)[kept, setdiff(names(frame), single), drop = FALSE], frame, chosen)
+  .kept(frame, values, names(values)[lengths(values) == 1])
 }
 
 # The rows of the days from the first to the last; a month, such as "2025-03", or a year has all its days.
@@ -72,46 +65,69 @@ tv_between <- function(frame, first, last) {
   last <- .labels(last)
   days <- days[substr(days, 1, nchar(first)) >= first & substr(days, 1, nchar(last)) <= last]
   if (!length(days)) stop("there is no day from ", first, " to ", last, call. = FALSE)
-  kept <- as.data.frame(frame)[frame$date %in% days, , drop = FALSE]
-  .like(kept, frame, c(attr(frame, "chosen")[setdiff(names(attr(frame, "chosen")), "date")], list(date = days)))
+  .kept(frame, list(date = days))
 }
 
 # The mean of a day. From noise_low to noise_high lies the mean of the true counts of these days; from low to high that
 # of days like these, as far as their spread tells. No mean where some day is not published.
 tv_mean <- function(frame) {
-  claim <- .published(frame)
-  days <- .days(frame)
-  keys <- setdiff(.keys(frame), "date")
-  cells <- as.data.frame(frame)
-  group <- if (length(keys)) do.call(paste, c(unname(as.list(cells[keys])), sep = "\r")) else rep("", nrow(cells))
-  first <- !duplicated(group)
-  counts <- matrix(NA_real_, sum(first), length(days))
-  counts[cbind(match(group, group[first]), match(cells$date, days))] <- cells$count
-  missing <- is.na(counts)
-  counts[missing] <- 0
-  weight <- 1 / length(days)
-  noise <- .noise(claim)
-  normal <- stats::qnorm(1 - MISS / 2)
-  reach <- if (grepl("gaussian", claim$noise)) normal else max(normal, -log(MISS) / sqrt(2))
-  spread <- sqrt(rowSums(!missing) * sum(noise$values^2 * noise$p)) * weight * reach
-  half <- ceiling(spread / weight - 1e-9) * weight # whole counts, away from zero
-  most <- if (grepl("listed", claim$noise)) Inf else claim$absent_95
-  over <- ifelse(rowSums(missing) > 0, rowSums(missing) * weight * most, 0)
-  mean <- rowSums(counts) * weight
-  chance <- pmax(.chance(counts, days, weight), half)
-  complete <- rowSums(missing) == 0
-  found <- data.frame(
-    cells[first, keys, drop = FALSE],
-    days = rep(length(days), sum(first)),
-    mean = ifelse(complete, mean, NA),
-    noise_low = mean - half,
-    noise_high = mean + over + half,
-    low = ifelse(complete, mean - chance, NA),
-    high = ifelse(complete, mean + chance, NA),
-    check.names = FALSE
+  daily <- .by_day(frame)
+  groups <- .groups(daily)
+  panel <- .panel(daily, groups)
+  number <- length(panel$days)
+  found <- .contrast(panel, rep(1 / number, number), .strata(panel$days), MISS)
+  .changes(groups, list(days = rep(number, nrow(groups)), mean = found$value), found, daily)
+}
+
+# The change of a day per week, along the straight line that fits best, days of the week being compared alike.
+tv_trend <- function(frame) .adjustable(function(comparisons) {
+  daily <- .by_day(frame)
+  groups <- .groups(daily)
+  panel <- .panel(daily, groups)
+  number <- length(panel$days)
+  if (number < 3) stop("a trend needs at least three days: ", paste(.days(daily), collapse = ", "), call. = FALSE)
+  design <- cbind(.strata(panel$days, others = 1), as.numeric(panel$days - panel$days[1]) / 7)
+  weights <- .last_row(.inverse(design))
+  weekly <- sum(tapply(weights, .week(panel$days), sum)^2)
+  found <- .contrast(panel, weights, design, MISS / comparisons, .between_weeks(panel), weekly)
+  .changes(groups, list(days = rep(number, nrow(groups)), per_week = found$value), found, verdict = TRUE)
+})
+
+# The share of each number in those of another table, over all days: of a peak in a day, of a place in a mode.
+tv_share <- function(frame, of) {
+  part <- .by_day(frame)
+  whole <- .by_day(of)
+  if (!identical(.days(part), .days(whole))) {
+    stop("a share is of the same days: choose them with tv_where or tv_between in both tables", call. = FALSE)
+  }
+  groups <- .groups(part)
+  outer <- setdiff(.keys(whole), "date")
+  if (length(other <- setdiff(outer, names(groups)))) {
+    stop("the whole of a share has no column `", other[1], "` of its own: add it up, or choose one value", call. = FALSE)
+  }
+  part <- .panel(part, groups)
+  whole <- .panel(whole, groups[outer])
+  number <- length(part$days)
+  total <- rowSums(whole$counts)
+  total[total <= 0] <- NA
+  value <- rowSums(part$counts) / total
+  spread <- sqrt(rowSums(part$noise) + value^2 * rowSums(whole$noise))
+  half <- ceiling(spread * .quantile(MISS, part$gaussian && whole$gaussian)) / total
+  chance <- rep(NA_real_, length(value))
+  if (number > FEWEST) {
+    rest <- part$counts - value * whole$counts
+    deviation <- sqrt(rowSums((rest - rowMeans(rest))^2) / (number - 1) * number) / total
+    chance <- pmax(stats::qt(1 - CAUTION * MISS / 2, number - 1) * deviation, half)
+  }
+  complete <- .complete(part) & .complete(whole)
+  chance[!complete] <- NA
+  found <- list(
+    noise_low = pmax(value * total / (total + rowSums(whole$left_out)) - half, 0),
+    noise_high = pmax(value + rowSums(part$left_out) / total + half, 0),
+    low = pmax(value - chance, 0),
+    high = pmax(value + chance, 0)
   )
-  if (length(keys)) found <- found[do.call(order, c(unname(as.list(found[keys])), method = "radix")), , drop = FALSE]
-  .frame(found, adds_up = FALSE)
+  .changes(groups, list(share = ifelse(complete, value, NA)), found)
 }
 
 # One cell: its count and interval; without a count where it was not published.
@@ -144,7 +160,8 @@ tv_sum <- function(frame, by = character()) {
   total <- function(numbers) if (length(numbers)) as.vector(tapply(numbers, groups, sum)) else 0
   counts <- total(frame$count)
   cells <- if (length(group)) as.vector(table(groups)) else 0
-  noise <- if (is.null(claim)) 0 else vapply(cells, function(n) .spread(list(claim), n, MISS), 0)
+  some <- unique(cells)
+  noise <- if (is.null(claim)) 0 else vapply(some, function(n) .spread(list(claim), n, MISS), 0)[match(cells, some)]
   sums <- data.frame(
     listed = counts,
     listed_low = pmax(0, counts - ceiling(total(below)) - noise),
@@ -152,36 +169,56 @@ tv_sum <- function(frame, by = character()) {
     cells = cells
   )
   keys <- as.data.frame(frame)[first, by, drop = FALSE]
-  if (length(by)) sums <- cbind(keys, sums)[do.call(order, c(unname(as.list(keys)), method = "radix")), , drop = FALSE]
-  .frame(sums, known = attr(frame, "known"), adds_up = FALSE)
+  sorted <- if (length(by)) do.call(order, c(unname(as.list(keys)), method = "radix")) else 1
+  if (length(by)) sums <- cbind(keys, sums)[sorted, , drop = FALSE]
+  history <- attr(frame, "history")
+  dated <- !is.null(claim) && "date" %in% by
+  if (dated && !is.null(history)) history <- tv_sum(history, by)
+  sums <- .frame(
+    sums, known = attr(frame, "known"), adds_up = FALSE, chosen = attr(frame, "chosen"), history = if (dated) history
+  )
+  if (dated) {
+    expected <- prod(vapply(setdiff(.keys(frame), by), function(key) .number_of(frame, key), 0))
+    hidden <- function(cells) ifelse(cells < expected & .absent(claim) > 0, (expected - cells) * .absent(claim), 0)
+    attr(sums, "sums") <- list(
+      noise = cells[sorted] * .variance(claim), left_out = hidden(cells[sorted]), none = hidden(0),
+      gaussian = .is_gaussian(claim)
+    )
+  }
+  sums
 }
 
-# Differences of two tables of the same cells, with the interval of the noise; no count where one was not published.
-# Days differ by chance as well: a difference beyond its noise is real, and may mean nothing.
-tv_minus <- function(frame, other) {
+# Differences of two tables of the same columns: of counts if both are of one day, of a mean day if they are by day.
+# From noise_low to noise_high lies the difference of the true counts; low to high has chance between days, too, where
+# there are enough of them: the difference is real if 0 is outside. No number where one of the cells was not published.
+tv_minus <- function(frame, other) .adjustable(function(comparisons) {
   if (!identical(.keys(frame), .keys(other))) stop("the tables have different columns", call. = FALSE)
-  claims <- list(.published(frame), .published(other))
-  keys <- .keys(frame)
-  named <- list(frame, other)
-  for (n in 1:2) named[[n]] <- stats::setNames(as.data.frame(named[[n]])[c(keys, "count")], c(keys, paste0("count", n)))
-  both <- merge(named[[1]], named[[2]], by = keys, all = TRUE)
-  half <- .spread(claims, 1, MISS / 2)
-  low <- high <- list()
-  for (n in 1:2) {
-    rule <- .interval(claims[[n]], MISS / 4)
-    count <- both[[paste0("count", n)]]
-    low[[n]] <- ifelse(is.na(count), 0, pmax(rule$least, count - rule$half))
-    high[[n]] <- ifelse(is.na(count), rule$absent, pmax(0, count + rule$half))
+  miss <- MISS / comparisons
+  of_cells <- !"date" %in% .keys(frame) && "count" %in% names(frame)
+  dated <- "date" %in% .keys(frame) || !(is.null(attr(frame, "history")) || is.null(attr(other, "history")))
+  if (!of_cells && !dated) stop("differences are of published tables, or of their sums by day", call. = FALSE)
+  groups <- .groups(frame, other)
+  numbers <- if (of_cells) .of_cells(frame, other, groups, miss)
+  if (!dated) {
+    unknown <- rep(NA_real_, nrow(groups))
+    return(.changes(groups, numbers["count"], c(numbers, list(low = unknown, high = unknown)), verdict = TRUE))
   }
-  count <- both$count1 - both$count2
-  cells <- data.frame(
-    both[keys],
-    count = count,
-    noise_low = ifelse(is.na(count), low[[1]] - high[[2]], count - half),
-    noise_high = ifelse(is.na(count), high[[1]] - low[[2]], count + half),
-    check.names = FALSE
-  )
-  .frame(cells, adds_up = FALSE)
+  after <- .by_day(frame)
+  before <- .by_day(other)
+  found <- .change(.panel(after, groups), .panel(before, groups), .past(frame, after, before, groups), miss)
+  if (!of_cells) {
+    return(.changes(groups, list(mean = found$value), found, verdict = TRUE))
+  }
+  .changes(groups, numbers["count"], c(numbers, found[c("low", "high")]), verdict = TRUE)
+})
+
+# The same differences or trends with intervals that hold for all of them together (Bonferroni).
+tv_adjusted <- function(changes) {
+  again <- attr(changes, "again")
+  if (is.null(again) || nrow(changes) != attr(changes, "comparisons")) {
+    stop("these differences were chosen from others: adjust them before choosing", call. = FALSE)
+  }
+  again(nrow(changes))
 }
 
 # Totals of parts, and their sum for some of them.
@@ -362,16 +399,37 @@ tv_trips <- function(release) .read(release, "trips", "synthetic_trips")
 
 # --- frames --------------------------------------------------------------------------------------------------------
 
-.frame <- function(cells, claim = NULL, known = list(), adds_up = TRUE, release = NULL, chosen = list()) {
+.frame <- function(
+    cells, claim = NULL, known = list(), adds_up = TRUE, release = NULL, chosen = list(), history = NULL) {
   rownames(cells) <- NULL
   structure(cells,
     class = c("tv_frame", "data.frame"), claim = claim, known = known, adds_up = adds_up, release = release,
-    chosen = chosen
+    chosen = chosen, history = history
   )
 }
 
-.like <- function(cells, frame, chosen) {
-  .frame(cells, attr(frame, "claim"), attr(frame, "known"), attr(frame, "adds_up"), attr(frame, "release"), chosen)
+# The rows that have one of some values of each column, without the columns that are dropped. It keeps in mind the same
+# cells on all days.
+.kept <- function(frame, values, dropped = character()) {
+  chosen <- attr(frame, "chosen")
+  kept <- rep(TRUE, nrow(frame))
+  for (key in names(values)) {
+    if (!key %in% .keys(frame)) stop("there is no column `", key, "`", .near(key, .keys(frame)), call. = FALSE)
+    for (value in setdiff(values[[key]], frame[[key]])) .require(frame, key, value)
+    kept <- kept & frame[[key]] %in% values[[key]]
+    chosen[[key]] <- if (is.null(chosen[[key]])) values[[key]] else intersect(chosen[[key]], values[[key]])
+  }
+  history <- attr(frame, "history")
+  if (is.null(history) && "date" %in% names(values)) history <- frame
+  others <- setdiff(names(values), "date")
+  if (!is.null(history) && length(others)) history <- .kept(history, values[others], intersect(dropped, others))
+  found <- as.data.frame(frame)[kept, setdiff(names(frame), dropped), drop = FALSE]
+  found <- .frame(
+    found, attr(frame, "claim"), attr(frame, "known"), attr(frame, "adds_up"), attr(frame, "release"), chosen, history
+  )
+  sums <- attr(frame, "sums")
+  if (!is.null(sums)) attr(found, "sums") <- utils::modifyList(sums, lapply(sums[c("noise", "left_out")], `[`, kept))
+  found
 }
 
 # Values as tables have them: days as texts.
@@ -390,7 +448,7 @@ as.data.frame.tv_frame <- function(x, ...) {
   x
 }
 
-.keys <- function(frame) setdiff(names(frame), .numbers)
+.keys <- function(frame) setdiff(names(frame), c(.numbers, "share", "per_week", "real"))
 
 .published <- function(frame) {
   claim <- attr(frame, "claim")
@@ -400,28 +458,280 @@ as.data.frame.tv_frame <- function(x, ...) {
 
 # --- days ----------------------------------------------------------------------------------------------------------
 
-# How far a mean is off by noise and days: from the spread of the counts of days that are alike.
-.chance <- function(counts, days, weight) {
-  day <- as.Date(days, format = "%Y-%m-%d")
-  if (anyNA(day)) stop("its days are labels, and not days of a calendar", call. = FALSE)
-  names <- (as.POSIXlt(day)$wday + 6) %% 7 # Monday is 0
-  alike <- rep(0, length(days))
-  for (labels in list(names, pmax(names, 4), as.numeric(names > 4))) {
-    if (length(days) - length(unique(labels)) >= FEWEST) {
-      alike <- labels
+# The numbers of a table by day: its own, or those that it was made from.
+.by_day <- function(frame) {
+  if (!"date" %in% .keys(frame)) {
+    history <- attr(frame, "history")
+    if (is.null(history)) stop("there is no column `date`", call. = FALSE)
+    frame <- .kept(history, list(date = attr(frame, "chosen")$date))
+  }
+  sums <- attr(frame, "sums")
+  if (is.null(sums)) .published(frame)
+  if (!is.null(sums) && length(sums$noise) != nrow(frame)) {
+    stop("rows of these sums were chosen: choose them with tv_where", call. = FALSE)
+  }
+  frame
+}
+
+# The cells of tables, whatever the day, in order.
+.groups <- function(...) {
+  keys <- setdiff(.keys(..1), "date")
+  cells <- do.call(rbind, lapply(list(...), function(frame) as.data.frame(frame)[keys]))
+  if (!length(keys)) {
+    return(data.frame(row.names = 1))
+  }
+  cells <- cells[!duplicated(.labelled(cells, keys)), , drop = FALSE]
+  cells[do.call(order, c(unname(as.list(cells)), method = "radix")), , drop = FALSE]
+}
+
+.labelled <- function(cells, keys) {
+  if (length(keys)) do.call(paste, c(unname(as.list(cells[keys])), sep = "\r")) else rep("", nrow(cells))
+}
+
+# The numbers of some cells by day, what is not published of each at most, and the variance of its noise.
+.panel <- function(frame, groups) {
+  labels <- .days(frame)
+  days <- as.Date(labels, format = "%Y-%m-%d")
+  if (anyNA(days)) stop("its days are labels, and not days of a calendar", call. = FALSE)
+  sums <- attr(frame, "sums")
+  claim <- attr(frame, "claim")
+  if (is.null(sums)) {
+    sums <- list(noise = .variance(claim), left_out = 0, none = .absent(claim), gaussian = .is_gaussian(claim))
+  } else if (any(is.infinite(c(sums$none, sums$left_out)))) {
+    stop("nobody knows how much these sums leave out: add up a coarser table, or compare cells", call. = FALSE)
+  }
+  ids <- .labelled(groups, names(groups))
+  row <- match(.labelled(as.data.frame(frame), names(groups)), unique(ids))
+  there <- !is.na(row)
+  at <- cbind(row, match(frame$date, labels))[there, , drop = FALSE]
+  filled <- function(numbers, none) {
+    cells <- matrix(none, length(unique(ids)), length(days))
+    cells[at] <- rep_len(numbers, nrow(frame))[there]
+    cells[match(ids, unique(ids)), , drop = FALSE]
+  }
+  list(
+    days = days, counts = filled(if (is.null(claim)) frame$listed else frame$count, 0),
+    left_out = filled(sums$left_out, sums$none), noise = filled(sums$noise, 0), gaussian = sums$gaussian
+  )
+}
+
+.complete <- function(panel) rowSums(panel$left_out != 0) == 0
+
+# The same numbers on all days, where more are known than those that are compared.
+.past <- function(frame, after, before, groups) {
+  history <- attr(frame, "history")
+  if (is.null(history) || length(.days(history)) <= length(.days(after)) + length(.days(before))) {
+    return(NULL)
+  }
+  .panel(history, groups)
+}
+
+# Key columns, numbers and both intervals as a table.
+.changes <- function(groups, numbers, found, daily = NULL, verdict = FALSE) {
+  ends <- found[c("noise_low", "noise_high", "low", "high")]
+  cells <- if (length(groups)) data.frame(groups, numbers, ends, check.names = FALSE) else data.frame(numbers, ends)
+  if (verdict) cells$real <- cells$low > 0 | cells$high < 0
+  if (is.null(daily)) {
+    return(.frame(cells, adds_up = FALSE))
+  }
+  history <- attr(daily, "history")
+  chosen <- attr(daily, "chosen")
+  chosen$date <- .days(daily)
+  .frame(cells, adds_up = FALSE, chosen = chosen, history = if (is.null(history)) daily else history)
+}
+
+.adjustable <- function(make) {
+  found <- make(1)
+  attr(found, "again") <- make
+  attr(found, "comparisons") <- nrow(found)
+  found
+}
+
+# The difference of each cell, with exact intervals: half of the misses for cells that are both there; of the other
+# half, half for each cell by itself.
+.of_cells <- function(frame, other, groups, miss) {
+  claims <- list(.published(frame), .published(other))
+  ids <- .labelled(groups, names(groups))
+  counts <- low <- high <- list()
+  for (n in 1:2) {
+    own <- list(frame, other)[[n]]
+    rule <- .interval(claims[[n]], miss / 4)
+    count <- own$count[match(ids, .labelled(as.data.frame(own), names(groups)))]
+    counts[[n]] <- count
+    low[[n]] <- ifelse(is.na(count), 0, pmax(rule$least, count - rule$half))
+    high[[n]] <- ifelse(is.na(count), rule$absent, pmax(0, count + rule$half))
+  }
+  half <- .spread(claims, 1, miss / 2)
+  count <- counts[[1]] - counts[[2]]
+  list(
+    count = count,
+    noise_low = ifelse(is.na(count), low[[1]] - high[[2]], count - half),
+    noise_high = ifelse(is.na(count), high[[1]] - low[[2]], count + half)
+  )
+}
+
+# --- chance --------------------------------------------------------------------------------------------------------
+
+.inverse <- function(design) {
+  parts <- svd(design)
+  kept <- parts$d > max(parts$d) * 1e-10
+  parts$v[, kept, drop = FALSE] %*% (t(parts$u[, kept, drop = FALSE]) / parts$d[kept])
+}
+
+.last_row <- function(matrix) {
+  row <- matrix[nrow(matrix), ]
+  row[abs(row) < 1e-12] <- 0
+  row
+}
+
+.weekday <- function(days) (as.POSIXlt(days)$wday + 6) %% 7 # Monday is 0
+
+.week <- function(days) (as.numeric(days) + 3) %/% 7 # from Monday to Sunday
+
+.kinds <- function(days) list(.weekday(days), pmax(.weekday(days), 4), as.numeric(.weekday(days) > 4))
+
+.columns <- function(labels) outer(labels, sort(unique(labels)), "==") + 0
+
+# Which days are alike, as columns of a design: the days of the week; or its kinds, or none, if days are few.
+.strata <- function(days, others = 0) {
+  for (labels in .kinds(days)) {
+    if (length(days) - length(unique(labels)) - others >= FEWEST) {
+      return(.columns(labels))
+    }
+  }
+  matrix(1, length(days), 1)
+}
+
+# The variance of numbers around what a design explains, and its degrees of freedom.
+.residual <- function(counts, design) {
+  explained <- design %*% .inverse(design)
+  freedom <- nrow(design) - round(sum(diag(explained)))
+  if (freedom < FEWEST) {
+    return(NULL)
+  }
+  list(variance = rowSums((counts - counts %*% t(explained))^2) / freedom, freedom = freedom)
+}
+
+# The variance of the mean of a week, from how each week differs from the next (von Neumann 1941).
+.between_weeks <- function(panel) {
+  places <- Filter(function(each) length(each) == 7, split(seq_along(panel$days), .week(panel$days)))
+  if (length(places) < FEWEST_WEEKS) {
+    return(NULL)
+  }
+  means <- vapply(places, function(each) rowMeans(panel$counts[, each, drop = FALSE]), numeric(nrow(panel$counts)))
+  means <- matrix(means, nrow(panel$counts))
+  steps <- means[, -1, drop = FALSE] - means[, -ncol(means), drop = FALSE]
+  list(variance = rowMeans(steps^2) / 2, freedom = (2 * (length(places) - 1)) %/% 3)
+}
+
+# How far a contrast is off by noise and days: from residuals of days, or from weeks if these differ by more.
+.chance <- function(counts, design, weights, miss, week, weeks) {
+  reach <- function(found, size) stats::qt(1 - CAUTION * miss / 2, found$freedom) * sqrt(found$variance * size)
+  residual <- .residual(counts, design)
+  half <- if (is.null(residual)) rep(NA_real_, nrow(counts)) else reach(residual, sum(weights^2))
+  if (is.null(week)) half else pmax(half, reach(week, weeks), na.rm = TRUE)
+}
+
+# A weighted sum over days for each row, its days being explained by a design, with both intervals.
+.contrast <- function(panel, weights, design, miss, week = NULL, weeks = 0) {
+  value <- round(as.vector(panel$counts %*% weights), 9) # a difference of nothing is 0
+  under <- over <- 0 * value
+  for (day in which(weights != 0)) {
+    hidden <- ifelse(panel$left_out[, day] > 0, panel$left_out[, day] * weights[day], 0)
+    if (weights[day] < 0) under <- under + hidden else over <- over + hidden
+  }
+  step <- max(abs(weights))
+  spread <- sqrt(as.vector(panel$noise %*% weights^2)) * .quantile(miss, panel$gaussian)
+  noise <- ceiling(spread / step - 1e-9) * step # whole counts, away from zero
+  # The residuals contain the noise; by chance they can be too small for it.
+  chance <- pmax(.chance(panel$counts, design, weights, miss, week, weeks), noise)
+  chance[!.complete(panel)] <- NA
+  list(
+    value = ifelse(.complete(panel), value, NA), noise_low = value + under - noise, noise_high = value + over + noise,
+    low = value - chance, high = value + chance
+  )
+}
+
+# By how much a mean day of a period differs from that of an earlier one, days of the week being compared alike.
+.change <- function(after, before, past, miss) {
+  panel <- list(days = c(before$days, after$days), gaussian = before$gaussian && after$gaussian)
+  for (name in c("counts", "left_out", "noise")) panel[[name]] <- cbind(before[[name]], after[[name]])
+  late <- rep(0:1, c(length(before$days), length(after$days)))
+  alike <- matrix(1, length(late), 1)
+  for (labels in .kinds(panel$days)) {
+    if (setequal(labels[late == 0], labels[late == 1])) {
+      alike <- .columns(labels)
       break
     }
   }
-  freedom <- length(days) - length(unique(alike))
-  if (freedom < FEWEST) {
-    return(rep(NA_real_, nrow(counts)))
+  weights <- .last_row(.inverse(cbind(alike, late)))
+  found <- .contrast(panel, weights, cbind(.strata(panel$days, others = 1), late), miss)
+  noise <- (found$noise_high - found$noise_low) / 2
+  complete <- .complete(panel)
+  around <- function(half) {
+    found$low <- found$value - half
+    found$high <- found$value + half
+    found
   }
-  squares <- rep(0, nrow(counts))
-  for (label in unique(alike)) {
-    own <- counts[, alike == label, drop = FALSE]
-    squares <- squares + rowSums((own - rowMeans(own))^2)
+  residual <- .as_products(panel, late)
+  if (!is.null(residual)) {
+    half <- stats::qt(1 - CAUTION * miss / 2, residual$freedom) * sqrt(residual$variance * sum(weights^2))
+    known <- complete & !is.na(half)
+    products <- around(pmax(half, noise))
+    found$low[known] <- products$low[known]
+    found$high[known] <- products$high[known]
   }
-  stats::qt(1 - CAUTION * MISS / 2, freedom) * sqrt(squares / freedom * length(days) * weight^2)
+  if (is.null(past)) {
+    return(found)
+  }
+  periods <- cbind(past$days %in% before$days, past$days %in% after$days) + 0
+  design <- cbind(.strata(past$days, others = 2), periods)
+  rest <- !past$days %in% panel$days
+  others <- list(days = past$days[rest], counts = past$counts[, rest, drop = FALSE])
+  weeks <- 7 / length(before$days) + 7 / length(after$days)
+  half <- pmax(.chance(past$counts, design, weights, miss, .between_weeks(others), weeks), noise)
+  known <- complete & .complete(past)
+  own <- around(half)
+  found$low[known] <- own$low[known]
+  found$high[known] <- own$high[known]
+  found
+}
+
+# The residual variance of two periods of whole weeks, and its degrees of freedom, in numbers that are products: a
+# number is expected to be that of its day of the week, times that of its period. Busy days vary by more, so that fewer
+# days count (Satterthwaite 1946). NA where the total is hardly more than its noise, so that there are no shares of it;
+# NULL where periods are no whole weeks.
+.as_products <- function(panel, late) {
+  day <- .weekday(panel$days)
+  sizes <- table(factor(day, 0:6), factor(late, 0:1))
+  if (any(sizes == 0) || any(sizes[, 1] != sizes[1, 1]) || any(sizes[, 2] != sizes[1, 2])) {
+    return(NULL)
+  }
+  rows <- nrow(panel$counts)
+  mean_of <- function(period) {
+    found <- vapply(0:6, function(name) {
+      rowMeans(panel$counts[, day == name & late == period, drop = FALSE])
+    }, numeric(rows))
+    matrix(found, rows)
+  }
+  first <- mean_of(0)
+  second <- mean_of(1)
+  total <- rowSums(first) + rowSums(second)
+  daily <- (first + second) / ifelse(total > 0, total, 1)
+  expected <- (daily * rowSums(first))[, day + 1, drop = FALSE]
+  later <- (daily * rowSums(second))[, day + 1, drop = FALSE]
+  expected[, late == 1] <- later[, late == 1]
+  of_total <- rowSums(panel$noise[, late == 0, drop = FALSE]) / sizes[1, 1]^2 +
+    rowSums(panel$noise[, late == 1, drop = FALSE]) / sizes[1, 2]^2
+  freedom <- ncol(panel$counts) - 8
+  variance <- rowSums((panel$counts - expected)^2) / freedom
+  level <- pmax((first + second) / 2, 0)
+  noise <- rowMeans(panel$noise)
+  share <- pmax(variance - noise - rowMeans(level), 0) / pmax(rowMeans(level^2), 1)
+  each <- noise + level + share * level^2
+  as_many <- ifelse(noise + rowSums(level) > 0, rowSums(each)^2 / pmax(rowSums(each^2), 1e-9), 7)
+  variance[!(total > 0 & total >= CLEAR * sqrt(of_total))] <- NA
+  list(variance = variance, freedom = pmax(round(freedom * as_many / 7), 1))
 }
 
 # --- noise ---------------------------------------------------------------------------------------------------------
@@ -440,6 +750,29 @@ as.data.frame.tv_frame <- function(x, ...) {
     exp(-abs(values) / scale)
   }
   list(values = values, p = weights / sum(weights))
+}
+
+.variance <- function(claim) {
+  noise <- .noise(claim)
+  sum(noise$values^2 * noise$p)
+}
+
+.is_gaussian <- function(claim) grepl("gaussian", claim$noise)
+
+# How many standard deviations a sum of noise is off at most, but for this probability.
+.quantile <- function(miss, gaussian) {
+  normal <- stats::qnorm(1 - miss / 2)
+  if (gaussian) normal else max(normal, -log(miss) / sqrt(2))
+}
+
+# What a cell that is not there has at most.
+.absent <- function(claim) if (grepl("listed", claim$noise)) Inf else claim$absent_95
+
+# How many values a column can have; infinite where nobody knows.
+.number_of <- function(frame, key) {
+  known <- attr(frame, "chosen")[[key]]
+  if (is.null(known)) known <- attr(frame, "known")[[key]]
+  if (is.null(known)) Inf else length(known)
 }
 
 .is_rounded <- function(claim) identical(claim$noise, "laplace-rounded")

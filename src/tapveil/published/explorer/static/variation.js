@@ -8,6 +8,7 @@ const CAUTION = 0.7;
 const expectedByChance = (comparisons) => Math.ceil(10 * MISSES * comparisons - 1e-9) / 10;
 const FEWEST = 3;
 const FEWEST_WEEKS = 5;
+const CLEAR = 8;
 
 // Standard deviations within which noise stays, but for one case in twenty or another probability.
 function noiseQuantile(gaussian, miss = MISSES) {
@@ -196,6 +197,7 @@ function changeOf(after, before, history, miss = MISSES) {
 }
 
 // The residual variance of two periods of whole weeks in numbers that are products of a day of the week and a period.
+// Null where periods are no whole weeks, or the total is hardly more than its noise, so that there are no shares of it.
 function asProducts(panel, late) {
   const names = panel.days.map(weekdayOf);
   const cells = Array.from({ length: 7 }, (_, name) =>
@@ -211,10 +213,13 @@ function asProducts(panel, late) {
   let squares = 0;
   cells.forEach((pair, name) =>
     pair.forEach((own, period) => {
-      const expected = (total(means[name]) * sums[period]) / (all > 0 ? all : 1);
+      const expected = (total(means[name]) * sums[period]) / all;
       squares += total(own.map((i) => (panel.counts[i] - expected) ** 2));
     }),
   );
+  const noiseOfMean = (days) => total(days.map((i) => panel.noise[i])) / days.length ** 2,
+    clear = CLEAR * Math.sqrt(total(cells.flat().map(noiseOfMean)));
+  if (all <= 0 || all < clear) return null;
   const freedom = panel.days.length - 8,
     variance = squares / freedom,
     levels = means.map((pair) => Math.max(0, total(pair) / 2)),
