@@ -13,10 +13,12 @@ import pytest
 import tapveil
 from tapveil.plan.model import Plan
 from tapveil.privacy.distribution import variance
+from tapveil.published.variation import change
 from tests.browser.conftest import Looked, Opener
 from tests.browser.test_page import SUPPRESSED, go, shown_rows
 from tests.browser.test_world import CARD, view
 from tests.conftest import free_plan, write_csv
+from tests.unit.published.test_variation import mostly_noise, weeks_of
 
 DAYS = [f"2025-03-{day:02d}" for day in range(3, 17)]
 COLUMNS = ("mode", "date", "tap_on_location", "tap_off_location")
@@ -80,6 +82,27 @@ def test_two_periods_differ_as_the_reader_says(
         assert [name for name, own in names.items() if not same(row[name], true[own])] == []
     chance = f"{len(rows):,} comparisons: by chance alone, at most {math.ceil(len(rows) / 2) / 10:,g} of them look real"
     assert chance in looked.page.inner_text("#numbers-note")
+
+
+@pytest.mark.parametrize("with_history", [False, True])
+def test_changes_of_numbers_that_are_mostly_noise_are_the_readers(
+    with_history: bool, world: Path, look: Opener
+) -> None:
+    whole = mostly_noise()
+    before, after = weeks_of(whole, 6, 7), weeks_of(whole, 7, 8)
+    found = change(after, before, whole if with_history else None)
+    script = """([days, rows, past]) => rows.map(([counts, noise]) => {
+      const of = (from, to) => ({
+        days: days.slice(from, to).map((day) => new Date(day)), counts: counts.slice(from, to),
+        missing: counts.slice(from, to).map(() => 0), noise: noise.slice(from, to), gaussian: false,
+      });
+      const { value, noise: own, days: both } = changeOf(of(49, 56), of(42, 49), past ? of(0, 56) : null);
+      return [value, ...own, ...both];
+    })"""
+    rows = list(zip(whole.counts.tolist(), whole.noise.tolist(), strict=True))
+    shown = look(world, view()).run(script, [[day.isoformat() for day in whole.days], rows, with_history])
+    numbers = zip(found.value, found.noise_low, found.noise_high, found.low, found.high, strict=True)
+    assert [own == pytest.approx(row, abs=1e-6) for own, row in zip(shown, numbers, strict=True)] == [True] * len(rows)
 
 
 def test_means_of_days_are_the_readers_and_leave_room_for_what_is_not_listed(city: Path, look: Opener) -> None:

@@ -19,10 +19,12 @@ from tapveil.base.errors import TapveilError
 from tapveil.published.folder import Folder
 from tapveil.published.frame import Frame
 from tapveil.published.reader import READER_VERSION, read_script
+from tapveil.published.variation import change
 from tapveil.verification.folder import verify_folder
 from tests.support.r import r_with
 from tests.support.tampering import resum
 from tests.support.weeks import trips, week_folder
+from tests.unit.published.test_variation import mostly_noise, weeks_of
 
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
@@ -186,6 +188,34 @@ def test_r_has_the_statistics_of_python(rscript: str, weeks: Mapping[int, Path],
             for name in row:
                 missing = isinstance(own[name], float) and np.isnan(own[name])
                 assert row[name] == (None if missing else pytest.approx(own[name])), (question, name)
+
+
+CHANGES = """
+source("read.R")
+whole <- jsonlite::fromJSON("whole.json")
+of <- function(days) list(
+  days = as.Date(whole$days)[days], counts = whole$counts[, days], left_out = 0 * whole$counts[, days],
+  noise = whole$noise[, days], gaussian = FALSE
+)
+found <- lapply(list(NULL, of(1:56)), function(past) .change(of(50:56), of(43:49), past, MISS))
+cat(jsonlite::toJSON(found, digits = NA))
+"""
+
+
+def test_r_has_the_changes_of_numbers_that_are_mostly_noise(rscript: str, tmp_path: Path) -> None:
+    """In rows that are compared as shares of their total, and in those that have hardly more than noise."""
+    whole = mostly_noise()
+    days = [day.isoformat() for day in whole.days]
+    as_json = {"days": days, "counts": whole.counts.tolist(), "noise": whole.noise.tolist()}
+    (tmp_path / "whole.json").write_text(json.dumps(as_json), encoding="utf-8")
+    (tmp_path / "read.R").write_text(read_script(READER_VERSION), encoding="utf-8")
+    (tmp_path / "ask.R").write_text(CHANGES, encoding="utf-8")
+    done = subprocess.run([rscript, "ask.R"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for past, found in zip((None, whole), json.loads(done.stdout), strict=True):
+        own = change(weeks_of(whole, 7, 8), weeks_of(whole, 6, 7), past)
+        for name in ("value", "noise_low", "noise_high", "low", "high"):
+            assert found[name] == pytest.approx(getattr(own, name).tolist()), name
 
 
 def _listed(table: Frame, by: str | None = None) -> list[dict[str, Any]]:

@@ -38,6 +38,15 @@ def weeks_of(whole: Panel, first: int, last: int) -> Panel:
     return whole.of(range(7 * first, 7 * last))
 
 
+def mostly_noise() -> Panel:
+    """Eight weeks of numbers from nothing to many, around which noise goes 30 up or down: for other programs, too."""
+    each = [panel(level, 6, 8, seed=level, scale=30) for level in (0, 5, 30, 100, 500)]
+    counts, left_out, noise = (
+        np.concatenate(parts) for parts in zip(*[(p.counts, p.left_out, p.noise) for p in each], strict=True)
+    )
+    return Panel(each[0].days, counts, left_out, noise)
+
+
 def grown(whole: Panel, week: int, by: float) -> Panel:
     """The same with one more tenth, or less, of the numbers in some week and all later ones."""
     counts = whole.counts.copy()
