@@ -57,6 +57,22 @@ def test_a_year_of_weeks_names_every_release_and_the_one_that_did_not_appear(tmp
     assert text.count("not finished |") == 1
 
 
+def test_the_word_is_said_in_each_notion_and_a_card_that_counts_several_times_is_said_to(
+    four: tuple[str, Dossier],
+) -> None:
+    """A promise that is strong against one thing is not said to be strong against everything."""
+    name, dossier = four
+    word = {
+        "paper": "**weak**",
+        "card-day": "**moderate**",
+        "year-of-weeks": "**moderate** (which it was) and **strong** (whether it was there)",
+        "bike-month": "**weak** (which it was) and **moderate** (whether it was there)",
+    }[name]
+    assert f"| Promise in a word | {word}, for " in dossier.markdown
+    assert f"As a word, the promise is {word}." in dossier.markdown
+    assert ("; in total, up to 4 trips of each in one cell." in dossier.markdown) == (name == "card-day")
+
+
 def test_it_prints_on_a4_with_the_promise_on_one_page(
     four: tuple[str, Dossier], browser: Browser, tmp_path: Path
 ) -> None:

@@ -35,7 +35,7 @@ def test_on_a_terminal_init_asks_and_the_plan_is_complete(tmp_path: Path) -> Non
     assert plan.source.taps
     assert (plan.source.taps.on, plan.source.taps.off) == (("1",), ("0",))
     assert (plan.privacy.unit, plan.privacy.epsilon, plan.privacy.trips_per_day) == ("card-day", 1, 4)
-    assert "If you did not travel on a day, 27 of 100" in text.replace("\n# ", " ")
+    assert "If your trips of a day were others, 27 of 100" in text.replace("\n# ", " ")
     assert run("check", "plan.toml", cwd=tmp_path).returncode == 0
 
 

@@ -162,7 +162,7 @@ def tested(folder: Path, plan: Path) -> dict[str, Path]:
 
 def main() -> None:
     """Write all of them, in every format."""
-    into, shared = map(Path, sys.argv[1:])
+    into, shared = (Path(each).resolve() for each in sys.argv[1:])
     for name, made in {**CASES, "bike-month": lambda folder: bike_month(folder, shared)}.items():
         (folder := into / name).mkdir(parents=True, exist_ok=True)
         if not (folder / "plan.toml").exists():

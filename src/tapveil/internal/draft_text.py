@@ -18,7 +18,7 @@ from tapveil.internal.public_world import World
 from tapveil.plan.model import Area
 from tapveil.plan.questions import MARK
 from tapveil.privacy.meaning import Meaning
-from tapveil.privacy.units import Unit
+from tapveil.privacy.units import Neighbours, Unit
 from tapveil.trips.csv_reader import USUAL, Heading
 from tapveil.trips.questions import OPEN, Question
 from tapveil.trips.recognised import Guess, Recognised
@@ -84,6 +84,11 @@ class Choices:
     answers: Mapping[str, str] = field(default_factory=dict)
     proposed: bool = False
     """Whether what was proposed was taken unseen."""
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What the promise is against: every cell is there anyway, so whether somebody is in it is what shows."""
+        return "replace" if self.world is None else "add-remove"
 
     @property
     def depends_on_trips(self) -> bool:
@@ -318,7 +323,8 @@ match = {_toml(timetable.match)}                   # {timetable.why}
 
     def _privacy(self) -> str:
         meaning = Meaning(Fraction(self.choices.epsilon))
-        said = "\n".join(f"# {line}" for line in textwrap.wrap(meaning.sentence(self.choices.unit), 116))
+        sentence = meaning.sentence(self.choices.unit, self.choices.neighbours)
+        said = "\n".join(f"# {line}" for line in textwrap.wrap(sentence, 116))
         unit = f'unit = "{self.choices.unit}"'
         epsilon = f"epsilon = {self.choices.epsilon}"
         return f"""\

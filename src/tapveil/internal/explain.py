@@ -8,48 +8,22 @@ nobody can do better (`privacy.attacker`).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from tapveil.base.svg import ON_PAPER, Colours
 from tapveil.privacy.attacker import Attacker
-from tapveil.privacy.units import Neighbours, Unit
+from tapveil.privacy.meaning import CASES
+from tapveil.privacy.units import Unit
 from tapveil.published.describe import frequencies
 from tapveil.published.describe.frequencies import Halves, Panel
-
-
-class _Case(NamedTuple):
-    """What the neighbour wonders about."""
-
-    other: str
-    """How it was, if he is wrong to believe it."""
-    believed: str
-    so: str
-    """That it was so."""
-
-
-_CASES: dict[Neighbours, dict[Unit, _Case]] = {
-    "add-remove": {
-        "trip": _Case("you did not make a trip", "you did", "you did make it"),
-        "card-day": _Case("you did not travel on a day", "you did", "you did travel"),
-        "card": _Case("you never travelled", "you did", "you did travel"),
-    },
-    "replace": {
-        "trip": _Case("you made another trip", "you made this one", "you did make it"),
-        "card-day": _Case("your trips of a day were others", "they were these", "they were these"),
-        "card": _Case("all your trips were others", "they were these", "they were these"),
-    },
-}
 
 PROMISED = "Promised: the worst case"
 COMPUTED = "Computed from the noise"
 HOW_MANY = "How many of 100 publications would make a suspicious neighbour believe it"
 
 
-def sentence(found: Attacker, unit: Unit, pair: tuple[str, str] | None = None) -> str:
-    """Of 100 publications, in words; of what is promised, if no other pair is given."""
-    case, (wrong, right) = _CASES[found.neighbours][unit], pair or found.promised.of_100
-    who = f"would make a suspicious neighbour believe that {case.believed}"
-    return f"If {case.other}, {wrong} of 100 such publications {who}; if {case.so}, {right} of 100."
+def sentence(found: Attacker, unit: Unit) -> str:
+    """Of 100 publications, in words; of what is promised."""
+    return found.promised.sentence(unit, found.neighbours)
 
 
 def computed(found: Attacker) -> str:
@@ -60,7 +34,7 @@ def computed(found: Attacker) -> str:
 
 def headings(found: Attacker, unit: Unit) -> Halves:
     """Of both halves of a picture."""
-    case = _CASES[found.neighbours][unit]
+    case = CASES[found.neighbours][unit]
     return Halves(f"If {case.other}", f"If {case.so}")
 
 

@@ -51,7 +51,7 @@ def in_words(plan: Plan) -> Iterator[str]:
     yield f"Protected: {change(plan.privacy.unit, plan.privacy.neighbours)}."
     yield f"Total privacy cost: {in_total} ({summed}; splitting tables into parts costs nothing more)."
     found = best_attacker(plan)
-    yield found.promised.in_words(plan.privacy.unit)
+    yield found.promised.in_words(plan.privacy.unit, found.neighbours)
     yield computed(found)
     if plan.public.has_totals:
         loss = loss_in_words(plan.guarantee.loss_for("replace"))

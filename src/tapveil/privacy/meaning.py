@@ -11,20 +11,39 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from tapveil.privacy.units import Unit
+from tapveil.privacy.units import Neighbours, Unit
 
 Verdict = Literal["strong", "moderate", "weak"]
 
 RIGHT_AT_MOST: dict[Verdict, Fraction] = {"strong": Fraction(3, 4), "moderate": Fraction(19, 20)}
 """How often the reader may be right under a promise that is called so; any other is weak."""
 
-_DID: dict[Unit, tuple[str, str]] = {
-    "trip": ("you did not make a trip", "did make it"),
-    "card-day": ("you did not travel on a day", "did travel"),
-    "card": ("you never travelled", "did travel"),
+
+class Case(NamedTuple):
+    """What the reader wonders about."""
+
+    other: str
+    """How it was, if he is wrong to believe it."""
+    believed: str
+    so: str
+    """That it was so."""
+
+
+CASES: dict[Neighbours, dict[Unit, Case]] = {
+    "add-remove": {
+        "trip": Case("you did not make a trip", "you did", "you did make it"),
+        "card-day": Case("you did not travel on a day", "you did", "you did travel"),
+        "card": Case("you never travelled", "you did", "you did travel"),
+    },
+    "replace": {
+        "trip": Case("you made another trip", "you made this one", "you did make it"),
+        "card-day": Case("your trips of a day were others", "they were these", "they were these"),
+        "card": Case("all your trips were others", "they were these", "they were these"),
+    },
 }
+"""A promise says how often he is right in its own notion of neighbours: in the other one it is another number."""
 
 
 def of_100(wrong: float) -> tuple[str, str]:
@@ -71,17 +90,17 @@ class Meaning:
         """How many of 100 publications would make him believe it: of who did not travel, and of who did."""
         return of_100(self.wrong)
 
-    def sentence(self, unit: Unit) -> str:
+    def sentence(self, unit: Unit, neighbours: Neighbours) -> str:
         """For people, of the unit that is protected.
 
-        >>> print(Meaning(Fraction(1)).sentence("card-day"))
+        >>> print(Meaning(Fraction(1)).sentence("card-day", "add-remove"))
         If you did not travel on a day, 27 of 100 such publications would make a suspicious neighbour believe that you \
 did; if you did travel, 73 of 100.
         """
-        (wrong, right), (did_not, did) = self.of_100, _DID[unit]
-        who = "would make a suspicious neighbour believe that you did"
-        return f"If {did_not}, {wrong} of 100 such publications {who}; if you {did}, {right} of 100."
+        (wrong, right), case = self.of_100, CASES[neighbours][unit]
+        who = f"would make a suspicious neighbour believe that {case.believed}"
+        return f"If {case.other}, {wrong} of 100 such publications {who}; if {case.so}, {right} of 100."
 
-    def in_words(self, unit: Unit) -> str:
+    def in_words(self, unit: Unit, neighbours: Neighbours) -> str:
         """The same, with the verdict."""
-        return f"What that means: {self.sentence(unit)} This is a {self.verdict} promise."
+        return f"What that means: {self.sentence(unit, neighbours)} This is a {self.verdict} promise."

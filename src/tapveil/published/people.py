@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.mechanisms import Mechanism
-from tapveil.privacy.person import Person, PersonVerdict, Releases, people_of_a_year, verdict
+from tapveil.privacy.person import WORTHLESS, Person, PersonVerdict, Releases, people_of_a_year, verdict
+from tapveil.privacy.rational import decimal_text
 from tapveil.privacy.units import Neighbours
 from tapveil.published.manifest import Apart, Manifest, Number, PersonClaim, number
 
@@ -54,6 +55,10 @@ def facts_of(person: Person) -> dict[str, Any]:
         "believed": meaning.of_100 if meaning else None,
         "verdict": verdict(meaning),
     }
+
+
+BEYOND = (f"under {decimal_text(100 - 100 * WORTHLESS, 6)}", f"over {decimal_text(100 * WORTHLESS, 6)}")
+"""Of 100 publications, where nothing meaningful is promised."""
 
 
 class Meant(NamedTuple):

@@ -118,7 +118,7 @@ def _account(account: Account) -> dict[str, Any]:
         "neighbours": budget.neighbours,
         "budget": {"epsilon": decimal_text(budget.epsilon, 6), "delta": rounded_up(budget.delta)},
         "limit": words.limit(budget),
-        "meaning": Meaning(budget.loss.epsilon, budget.loss.delta).in_words(budget.unit),
+        "meaning": Meaning(budget.loss.epsilon, budget.loss.delta).in_words(budget.unit, budget.neighbours),
         "spent": None if account.epsilon is None else decimal_text(account.epsilon, DIGITS, ROUND_CEILING),
         "left": decimal_text(account.left, DIGITS, ROUND_FLOOR),
         "left_in_words": words.left(account),

@@ -168,7 +168,7 @@ def _promise(drafted: Draft) -> dict[str, Any] | None:
     return {
         "unit": choices.unit,
         "epsilon": choices.epsilon,
-        "sentence": meaning.sentence(choices.unit),
+        "sentence": meaning.sentence(choices.unit, choices.neighbours),
         "verdict": meaning.verdict,
         "days": str(choices.days) if choices.days else None,
     }

@@ -145,3 +145,23 @@ def test_without_a_delta_the_noise_is_pure_and_a_card_is_one_unit() -> None:
     said = run("explain", "1/2", "--delta", "0", "--trips", "40").stdout
     assert "dictionary" in said
     assert "the same figures hold" in said
+
+
+def test_nothing_meaningful_is_called_so_and_never_said_as_certainty(tmp_path: Path) -> None:
+    """As in the dossier: no "weak promise" with which he is right in all of 100."""
+    asked = ("explain", "8", "--unit", "trip", "--trips", "10")
+    said = " ".join(run(*asked, cwd=tmp_path).stdout.split())
+    assert "under 0.01 of 100" in said
+    assert "over 99.99 of 100" in said
+    assert said.endswith("No meaningful promise is left.")
+    assert json.loads(run(*asked, "--json", cwd=tmp_path).stdout)["person"]["verdict"] == "none"
+
+
+def test_check_says_the_sentence_of_the_dossier(tmp_path: Path) -> None:
+    """Of the notion that the plan promises in: with trips exchanged for others, not of whether one was made."""
+    plan = levelled_plan(tmp_path)
+    said = " ".join(run("check", "plan.toml", "--plan-only", cwd=tmp_path).stdout.split())
+    loss, exposure = plan.guarantee.loss_for(plan.privacy.neighbours), Exposure(plan.privacy.neighbours)
+    best = attacker(list(plan.guarantee.mechanisms.values()), loss, exposure)
+    assert f"What that means: {explain.sentence(best, plan.privacy.unit)}" in said
+    assert ("made another trip" in said) == (plan.privacy.neighbours == "replace")

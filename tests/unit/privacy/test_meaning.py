@@ -38,4 +38,11 @@ def test_the_numbers_shown_add_up_to_100_and_never_hide_a_chance() -> None:
         assert float(wrong) + float(right) == pytest.approx(100)
         assert float(wrong) > 0
     assert Meaning(Fraction(5000)).of_100 == ("0", "100")
-    assert "0.03 of 100" in Meaning(Fraction(8)).sentence("card")
+
+
+def test_the_sentence_is_about_what_the_promise_is_against() -> None:
+    """An ε that is kept where trips are exchanged says another number of whether they were made at all."""
+    words = {each: Meaning(Fraction(8)).sentence("trip", each) for each in ("add-remove", "replace")}
+    assert all("0.03 of 100" in each for each in words.values())
+    assert "did not make a trip" in words["add-remove"]
+    assert "made another trip" in words["replace"]

@@ -23,8 +23,8 @@ def dossier(
     ledger: Annotated[
         Path | None, Option(help="The ledger; the dossier is then confidential. Default: the plan's.")
     ] = None,
-    audit: Annotated[Path | None, Option(help="What `tapveil audit --json` wrote.")] = None,
-    intruder: Annotated[Path | None, Option(help="What `tapveil intruder` wrote.")] = None,
+    audit: Annotated[Path | None, Option(help="What `tapveil audit PLAN -o` wrote.")] = None,
+    intruder: Annotated[Path | None, Option(help="What `tapveil intruder PLAN -o` wrote.")] = None,
     index: Annotated[
         Path | None, Option(help="For a folder: a public index of its areas, CSV with `place` and `value`.")
     ] = None,

@@ -46,6 +46,7 @@ def explain(
     from tapveil.internal import explain as words
     from tapveil.privacy import Exposure, Loss, calibrate, in_other_notion
     from tapveil.privacy.attacker import attacker, attacker_of_several
+    from tapveil.privacy.person import verdict
 
     try:
         promise = Loss(read_exact(epsilon), read_exact(delta))
@@ -61,7 +62,8 @@ def explain(
     several = attacker_of_several(tables, one, 1, units) if trips and units > 1 else None
     title = f"epsilon = {epsilon}, delta = {delta}: {found.verdict}"
     if as_json:
-        typer.echo(json.dumps(_json(found) | ({"person": several and _json(several)} if trips else {}), indent=2))
+        person = several and _json(several) | {"verdict": verdict(several.promised)}
+        typer.echo(json.dumps(_json(found) | ({"person": person} if trips else {}), indent=2))
     else:
         say(out, f"{words.sentence(found, unit)} This is a {found.verdict} promise.")
         say(out, f"{words.computed(found)} ({name}, one table)")
@@ -88,7 +90,9 @@ def _json(found: Attacker) -> dict[str, object]:
 
 def _say_of_a_person(one: Attacker, several: Attacker | None, unit: Unit, trips: int) -> None:
     """What it means for all trips of a person, of whom there are several units."""
+    from tapveil.privacy.person import verdict
     from tapveil.published.describe.wording import rounded_up
+    from tapveil.published.people import BEYOND
 
     head(out, f"For a person with {trips} trip{'s' * (trips != 1)}")
     if unit == "card":
@@ -100,12 +104,14 @@ def _say_of_a_person(one: Attacker, several: Attacker | None, unit: Unit, trips:
     if several is None:
         say(out, "Nothing is promised.")
         return
-    wrong, right = several.promised.of_100
+    word = verdict(several.promised)
+    wrong, right = BEYOND if word == "none" else several.promised.of_100
     at = f"epsilon {rounded_up(several.promised.epsilon)} at delta {rounded_up(several.promised.delta)}"
     each = "each on another day and " if unit == "card-day" else ""
     say(
         out,
         f"If they did not travel, {wrong} of 100 publications would make him believe that they did; if they did, "
         f"{right} of 100 ({at}, the trips being {each}in different cells). Computed from the noise: "
-        f"{several.of_100[0]} and {several.of_100[1]}. This is a {several.verdict} promise.",
+        f"{several.of_100[0]} and {several.of_100[1]}. "
+        f"{'No meaningful promise is left.' if word == 'none' else f'This is a {word} promise.'}",
     )

@@ -340,4 +340,4 @@ def declare(plan: Plan, budget: Budget, *, quiet: bool = False) -> None:
             err.print(f"Note: {words.spent(spent)} at this delta is already spent: no further release fits.")
     if not quiet:
         err.print(f"In {plan.ledger_path}: {words.limit(budget)}. Keep the ledger and its backups for ever.")
-        err.print(Meaning(budget.loss.epsilon, budget.loss.delta).in_words(budget.unit))
+        err.print(Meaning(budget.loss.epsilon, budget.loss.delta).in_words(budget.unit, budget.neighbours))

@@ -72,7 +72,7 @@ def _show_promise(console: Console, choices: Choices) -> None:
     chosen = choices.answers.get("epsilon", OPEN) != OPEN and not choices.proposed
     console.print(
         f"{days}{'Your' if chosen else 'Proposed'} promise: {choices.unit} with epsilon {choices.epsilon}, which is "
-        f"{meaning.verdict}. {meaning.sentence(choices.unit)}"
+        f"{meaning.verdict}. {meaning.sentence(choices.unit, choices.neighbours)}"
     )
 
 

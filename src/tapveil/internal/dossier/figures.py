@@ -22,6 +22,7 @@ from tapveil.privacy.person import WORTHLESS, Person
 from tapveil.privacy.rational import decimal_text, exp_above, power_below
 from tapveil.published.describe.wording import rounded_up
 from tapveil.published.manifest import TableClaim
+from tapveil.published.people import BEYOND, Meant
 
 BELIEFS = (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 2))
 """What somebody believed before."""
@@ -100,11 +101,16 @@ def _people(case: Case) -> Named:
         yield f"{name}.epsilon", _up(each.epsilon if each.epsilon is None else Fraction(str(each.epsilon)))
         yield f"{name}.replaced", _up(None if each.epsilon_replace is None else Fraction(str(each.epsilon_replace)))
         yield f"{name}.delta", _up(Fraction(str(each.delta)))
-        yield from _of_100(name, case.meant(each).of_100)
+        yield from _of_100(name, _of_a_person(case.meant(each)))
     for card in case.whole_cards:
         yield f"card.{card.trips}.trips", _number(card.trips)
         yield f"card.{card.trips}.epsilon", _up(Fraction(str(card.epsilon)))
         yield f"card.{card.trips}.delta", _up(Fraction(str(card.delta)))
+
+
+def _of_a_person(found: Meant) -> tuple[str, str] | None:
+    """More digits than those at which nothing is promised would say nothing, and 100 would say certainty."""
+    return BEYOND if found.of_100 and found.verdict == "none" else found.of_100
 
 
 def _tables(case: Case) -> Named:
@@ -112,6 +118,8 @@ def _tables(case: Case) -> Named:
         name = f"table.{table.name}"
         yield f"{name}.scale", Figure(decimal_text(table.scale_exact, 4), table.scale_exact)
         yield f"{name}.error_95", _number(table.error_95)
+        if table.trips_per_cell:
+            yield f"{name}.per_cell", _number(table.trips_per_cell)
         if not case.manifest.is_world:
             yield f"{name}.smallest", _number(table.smallest_published)
             yield f"{name}.half", _number(half_published(case, table))

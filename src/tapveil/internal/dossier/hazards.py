@@ -69,7 +69,7 @@ def states(case: Case) -> dict[str, State]:
         "12": YOURS if manifest.by_card else MET,
         "13": (MET if by_list else NOTE) if unseen else YOURS,
         "14": MET,
-        "15": MET if case.entries is not None else NOTE,
+        "15": MET if case.is_recorded or case.accounts_with else NOTE,
         "16": YOURS,
         "17": NOTE,
         "18": YOURS,

@@ -26,7 +26,7 @@ from tapveil.internal.intruder.best_attacker import Bound, Promise
 from tapveil.internal.intruder.hashed_rows import HashedRows
 from tapveil.internal.intruder.likelihood import Drawn, Floats
 from tapveil.internal.intruder.result import Attack, Findings, Method, Repeated, Result, result
-from tapveil.internal.intruder.tables import PAIRS, Counter, Counts
+from tapveil.internal.intruder.tables import PAIRS, Counter, Counts, has_destinations
 from tapveil.internal.intruder.treatment import EXACT, MASKED, ROUNDED_COUNTS, Treatment, log_likelihood
 from tapveil.plan.model import Plan
 from tapveil.privacy.binomial import Trials
@@ -177,7 +177,7 @@ class _Game:
         exact = [counts for name, counts in self._unbounded.items() if name == PAIRS]
         others = [counts for name, counts in self._unbounded.items() if name != PAIRS]
         if exact:
-            yield "exact origin-destination table", EXACT, exact
+            yield "exact origin-destination table" if has_destinations(self.plan) else "exact table", EXACT, exact
         yield "masked below 5", MASKED, others
         yield "rounded to 100", ROUNDED_COUNTS, others
 

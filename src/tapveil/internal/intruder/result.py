@@ -28,11 +28,13 @@ Attack = Literal["two taps", "co-traveller", "differencing", "home and work"]
 Method = Literal[
     "hashed card ids",
     "exact origin-destination table",
+    "exact table",
     "masked below 5",
     "rounded to 100",
     "as planned",
     "as planned, published twice",
 ]
+"""Without a destination, an exact table is one of places and times."""
 PLANNED: tuple[Method, ...] = ("as planned", "as planned, published twice")
 ATTACKS: tuple[Attack, ...] = get_args(Attack)
 METHODS: tuple[Method, ...] = get_args(Method)

@@ -159,6 +159,11 @@ def pairs(plan: Plan) -> list[Table]:
     return [Table(name=PAIRS, columns=columns)] if columns else []
 
 
+def has_destinations(plan: Plan) -> bool:
+    """Whether that table says from where to where; where only boardings are counted, it is of places and times."""
+    return {"tap_on_location", "tap_off_location"} <= plan.source.columns.keys()
+
+
 def _unbounded(table: Table) -> Table:
     return table.model_copy(update={"trips_per_cell": None})
 

@@ -47,7 +47,7 @@ def _rounded(counts: Integers) -> Ends:
     return np.maximum(0, nearest - ROUNDED // 2), nearest + ROUNDED // 2 - 1
 
 
-EXACT = Treatment("exact origin-destination table", _exact)
+EXACT = Treatment("exact table", _exact)
 MASKED = Treatment("masked below 5", _masked)
 ROUNDED_COUNTS = Treatment("rounded to 100", _rounded)
 

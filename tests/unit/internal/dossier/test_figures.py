@@ -182,6 +182,8 @@ def of_person(person: Person, text: str, which: str, *, given: bool = False) -> 
         exchanged = person.shown_epsilon("replace")
         meaning = None if exchanged is None else Meaning(exchanged, person.delta)
     if which in ("wrong", "right"):
+        if meaning and meaning.right > 0.9999:
+            return text == ("over 99.99" if which == "right" else "under 0.01")
         return text == (meaning.of_100[which == "right"] if meaning else "none")
     if which in ("trips_a_week", "trips"):
         return number(text) == getattr(person, which)
@@ -212,6 +214,8 @@ def a_table(case: Case, text: str, name: str, which: str) -> bool:
     match which:
         case "scale":
             return abs(number(text) / mechanism.scale - 1) < Fraction(1, 1000)
+        case "per_cell":
+            return number(text) == mechanism.per_cell > 1
         case "error_95":
             return number(text) == mechanism.error_bound(Fraction(1, 20))
         case "smallest":
@@ -393,7 +397,7 @@ KNOWN: dict[str, Check] = {
     rf"right\.{NOTION}": right,
     r"person\.(\d+)\.(\d+)\.(\w+)": a_person,
     r"card\.(\d+)\.(trips|epsilon|delta)": a_card,
-    r"table\.([\w-]+)\.(scale|error_95|smallest|half|cells)": a_table,
+    r"table\.([\w-]+)\.(scale|error_95|smallest|half|cells|per_cell)": a_table,
     r"alone\.(cell|unit)": alone,
     r"together\.(\d+)(\.published)?": several,
     rf"belief\.beyond\.{NOTION}": lambda case, text, notion: close_above(text, 2 * loss(case, notion).delta),

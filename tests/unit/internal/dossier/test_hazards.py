@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tapveil.internal.dossier.case import Case, read_case
+from tapveil.internal.dossier.document import Dossier
 from tapveil.internal.dossier.hazards import MET, NOTE, YOURS, Hazard, hazards, states
 from tapveil.internal.dossier.questions import catalogue
 from tapveil.ledger.book import Ledger
@@ -138,6 +139,18 @@ def test_a_small_epsilon_for_less_than_a_person_has_a_note(tmp_path: Path) -> No
     assert case.together <= 1
     assert states(case)["1"] == NOTE
     assert states(case)["15"] == MET
+
+
+def test_that_nobody_releases_again_is_met_where_the_ledger_has_this_release(tmp_path: Path) -> None:
+    """Or would have it: of a plan. A ledger without this folder says nothing about it."""
+    folder, entries = Folder(GOLDEN / "3" / "paper"), year_of_weeks(tmp_path).entries
+    (tmp_path / "cards").mkdir()
+    planned = of_cards(tmp_path / "cards", "0.5", None)
+    assert states(planned)["15"] == MET
+    for given, words in ((entries, "the one that was given does not have this release"), (None, "was not given")):
+        case = Case(folder.manifest, folder=folder, entries=given, on=TODAY)
+        assert states(case)["15"] == NOTE
+        assert f"is recorded in a ledger, {'and ' if given else 'which '}{words}" in Dossier(case).markdown
 
 
 def test_given_exact_totals_the_state_is_that_of_what_is_exchanged() -> None:

@@ -9,8 +9,11 @@ import pytest
 
 from tapveil.demo.population import without
 from tapveil.demo.residents import residents
-from tapveil.internal.intruder.tables import PAIRS, Counter, Counts
+from tapveil.internal.intruder.attacks import intrude
+from tapveil.internal.intruder.result import METHODS
+from tapveil.internal.intruder.tables import PAIRS, Counter, Counts, has_destinations
 from tapveil.plan.model import Plan, preset_text
+from tests.support.dossiers import WEEKLY
 
 ALL = "all"
 
@@ -122,3 +125,11 @@ columns = ["tap_on_location", "tap_off_location"]
 def test_where_rows_are_taps_generated_trips_are_whole(tmp_path: Path) -> None:
     found = counted(Plan.parse(TAPS), tmp_path, bounded=True)["places"]
     assert max(int(by.sum()) for _, by in found.added[ALL].values()) == 5
+
+
+def test_a_table_of_boardings_is_not_called_one_of_origins_and_destinations() -> None:
+    weekly = Plan.parse(WEEKLY.format(number=1, first="2025-01-06", last="2025-01-12"))
+    assert has_destinations(Plan.preset("opal"))
+    assert not has_destinations(weekly)
+    made = intrude(weekly, residents(weekly, trips=5000), people=40, trials=50)
+    assert {each.method for each in made.results} == {*METHODS} - {"exact origin-destination table"}
