@@ -355,7 +355,10 @@ def looks(page: Page, size: str, scheme: Literal["light", "dark"]) -> None:
     """Every step in one size and one scheme: nothing that axe knows is wrong, and nothing is beyond the window."""
     width, height = SIZES[size]
     page.set_viewport_size({"width": width, "height": height})
-    page.emulate_media(color_scheme=scheme)
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")  # no colour on its way to another
+    page.wait_for_function("(scheme) => document.documentElement.dataset.theme === scheme", arg=scheme)
+    page.evaluate("() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")
+    page.wait_for_function("() => !studio.busy")  # it was drawn again in this width
     for step in STEPS:
         go(page, step)
         wrong = Axe().run(page, options=AXE).response["violations"]

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,8 +27,8 @@ from tests.browser import launch_with
 from tests.browser.studio import Opened, enter
 from tests.support import other_user
 from tests.support.example import make, prepare
+from tests.support.studio import PATIENCE, Studio, studio_of
 from tests.support.studio import Page as PageWithoutBrowser
-from tests.support.studio import Studio, studio_of
 
 REBOUND = "rebound.example.org"
 TITLE = "Harbour ferries"
@@ -96,10 +97,12 @@ class Heard:
         if f":{self._studio.port}/" in response.url:
             self.answers.append((response.status, response.headers.get("content-length")))
 
-    @property
-    def nothing(self) -> bool:
-        """Whether they were refusals, and empty."""
-        assert self.answers, "nobody asked"
+    def nothing(self, page: Page, number: int | None = None) -> bool:
+        """Whether they were refusals, and empty: one at least, or so many. The browser tells of them when it will."""
+        end = time.monotonic() + PATIENCE
+        while len(self.answers) < (number or 1) and time.monotonic() < end:
+            page.wait_for_timeout(20)
+        assert number in (None, len(self.answers)), self.answers
         return set(self.answers) == {(403, "0")}
 
 
@@ -163,7 +166,7 @@ def test_a_hostile_page_in_the_same_browser_gets_nothing(opened: Opened) -> None
         hostile.goto(address)
         heard = Heard(hostile, opened.studio)
         got = hostile.evaluate(ATTACK, {"at": f"http://{opened.studio.host}", **had})
-        assert heard.nothing
+        assert heard.nothing(hostile)
         hostile.close()
     assert got["read"] == []
     assert len(got["blind"]) == 5 * 7 + 2
@@ -196,8 +199,7 @@ def test_a_name_that_is_pointed_at_this_machine_gets_nothing(opened: Opened, reb
       return got;
     }"""
     assert rebound.evaluate(asked, had) == 6 * [[403, ""]], "it may read what it gets: there is nothing to read"
-    assert len(heard.answers) == 6
-    assert heard.nothing
+    assert heard.nothing(rebound, 6)
     assert goes_on(opened.page)
 
 
@@ -215,8 +217,7 @@ def test_a_second_browser_gets_nothing_from_a_copied_address_or_file(
         # An answer that is empty and refuses is no page: that is an error, at once or later.
         with other.expect_response(f"http://{opened.studio.host}/**"), contextlib.suppress(Error):
             other.goto(address)
-    assert len(heard.answers) == 3
-    assert heard.nothing
+    assert heard.nothing(other, 3)
     context.close()
     opened.page.wait_for_function("(copied) => location.href !== copied", arg=copied)
     assert goes_on(opened.page), "and has another address, as the one that was copied is used up"

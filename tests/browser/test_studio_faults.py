@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import socket
@@ -11,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Route
+from playwright.sync_api import APIResponse, Browser, Route
 
 from tapveil.plan.model import Plan
 from tapveil.published.explorer import contents
@@ -134,6 +135,10 @@ def test_the_page_of_a_large_folder_reads_the_files_next_to_it(
         parts = [url for url in found.requests if "/explorer/part-" in url]
         assert parts
         assert not any(url.startswith(f"http://{found.studio.host}/explorer/") for url in parts)
+        page.set_viewport_size({"width": 700, "height": 900})
+        page.evaluate("() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")
+        page.wait_for_function("() => !studio.busy")
+        assert page.locator("#shown-published iframe").count() == 1, "what is looked at stays in a window that changes"
 
 
 def test_one_lost_request_does_not_end_the_page(browser: Browser, harbour: Path) -> None:
@@ -159,6 +164,43 @@ def test_one_lost_request_does_not_end_the_page(browser: Browser, harbour: Path)
         page.wait_for_selector("#trouble:not([hidden])")
         assert "has ended" in page.inner_text("#trouble"), "what changes something is never sent twice"
         found.complaints.clear()
+
+
+def test_an_answer_that_an_edit_overtook_is_asked_for_again(browser: Browser, harbour: Path) -> None:
+    with Opened.of(browser, harbour) as found:
+        page = found.page
+        held: list[tuple[Route, APIResponse]] = []
+
+        def hold(route: Route) -> None:
+            if held:
+                route.continue_()
+            else:
+                held.append((route, route.fetch()))
+
+        go(page, "promise")
+        page.route("**/api/plan", hold)
+        page.evaluate("() => { window.reading = studio.project.read(); }")  # as when something changes on the disk
+        while not held:
+            page.wait_for_timeout(10)
+        page.locator("#epsilon").press("ArrowLeft")
+        page.wait_for_function("() => !studio.busy")
+        ((route, answer),) = held
+        route.fulfill(response=answer)
+        known = page.evaluate("async () => { await window.reading; return studio.project.plan.version; }")
+        assert known == hashlib.sha256((harbour / "plan.toml").read_bytes()).hexdigest()
+
+
+def test_a_window_that_gets_narrower_while_something_is_under_way_is_drawn_again(
+    browser: Browser, harbour: Path
+) -> None:
+    with Opened.of(browser, harbour) as found:
+        page = found.page
+        go(page, "promise")
+        page.evaluate("() => { studio.attempt(() => new Promise((over) => { window.over = over; })); }")
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.evaluate("() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")
+        page.evaluate("() => window.over()")
+        page.wait_for_function("() => document.querySelector('#accurate svg.plot').viewBox.baseVal.width < 390")
 
 
 def test_areas_are_drawn_on_the_map(browser: Browser, harbour: Path) -> None:

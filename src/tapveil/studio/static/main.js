@@ -22,8 +22,10 @@ class Studio {
     window.addEventListener("hashchange", () => this.show());
     let width = window.innerWidth;
     window.addEventListener("resize", () => {
-      if (width !== window.innerWidth && !this.busy) this.draw();
+      if (width === window.innerWidth) return;
       width = window.innerWidth;
+      this.stale = true;
+      this.refresh();
     });
     window.addEventListener("beforeunload", (event) => {
       const { looked, chosen } = this.project;
@@ -210,7 +212,8 @@ class Studio {
     await this.refresh();
   }
 
-  // What changed meanwhile is drawn when nothing is under way; but not over a frame, which would be empty then.
+  // What changed meanwhile, as the width of the window, is drawn when nothing is under way; but not over a frame, which
+  // would be empty then.
   async refresh() {
     if (!this.stale || this.busy) return;
     this.stale = false;

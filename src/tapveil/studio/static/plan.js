@@ -4,6 +4,7 @@ class Project {
   constructor(wire) {
     this.wire = wire;
     this.listeners = [];
+    this.taken = 0;
     this.forget();
     // What is looked at on the first step, before there is a plan.
     this.chosen = { trips: null, gtfs: null, places: null, look: "columns", answers: {} };
@@ -27,13 +28,19 @@ class Project {
     return this.plan?.model ?? null;
   }
 
+  // A plan that was taken while this was under way, as after an edit, may be newer than the answer: it is asked again.
   async read() {
-    this.state = await this.wire.call("project");
-    this.take(this.state.plan ? await this.wire.call("plan") : null);
+    const { taken } = this,
+      state = await this.wire.call("project"),
+      plan = state.plan ? await this.wire.call("plan") : null;
+    if (taken !== this.taken) return this.read();
+    this.state = state;
+    this.take(plan);
   }
 
   // A plan as it is now; what followed from the one before is forgotten.
   take(plan) {
+    this.taken += 1;
     if (plan && this.plan && plan.text !== this.plan.text) this.before = this.plan.text;
     if (plan?.version !== this.plan?.version) {
       this.forget();
