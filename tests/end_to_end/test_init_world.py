@@ -61,6 +61,20 @@ def test_where_nobody_is_asked_the_mechanism_is_an_open_question(tmp_path: Path)
     assert "A list made from the trips would tell where somebody was" in " ".join(found.text.replace("# ?", "").split())
 
 
+def test_a_plan_whose_question_is_answered_by_hand_counts_all_trips_of_a_card(tmp_path: Path) -> None:
+    """As if it had been answered when it was asked."""
+    by_hand = drafted(tmp_path, GERMAN, says="?").text.replace('mechanism = "?"', 'mechanism = "world"')
+    (tmp_path / "asked").mkdir()
+    asked = Plan.parse(drafted(tmp_path / "asked", GERMAN, says="world").text, base=tmp_path / "asked")
+    days = {
+        f'{which}_day = "?"': f"{which}_day = {getattr(asked.source, f'{which}_day')}" for which in ("first", "last")
+    }
+    for question, said in days.items():
+        by_hand = by_hand.replace(question, said)
+    assert asked.tables["total"].trips_per_cell == 4
+    assert Plan.parse(by_hand, base=tmp_path).tables == asked.tables
+
+
 def test_of_a_list_that_is_not_public_only_large_counts_are_published(tmp_path: Path) -> None:
     drafted(tmp_path, GERMAN, says="gaussian")
     plan = Plan.read(tmp_path / "plan.toml")

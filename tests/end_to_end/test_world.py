@@ -22,6 +22,7 @@ from tapveil.base.layouts import WorldLayout
 from tapveil.inputs.public import PublicInputs
 from tapveil.internal.comparison.compare import compare
 from tapveil.internal.outlook import outlook, read_public_files
+from tapveil.internal.plan_in_words import warnings
 from tapveil.internal.report.model.findings import findings
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Spend
@@ -117,6 +118,34 @@ def test_several_trips_of_a_card_in_a_cell_are_stated_accounted_for_and_verified
     (folder.path / "privacy.json").write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     refresh(folder.path)
     assert "figure-differs" in codes(folder.path)
+
+
+def test_a_total_of_one_trip_of_each_card_is_said_to_be_too_low(tmp_path: Path) -> None:
+    """It has little noise, so that estimates follow it, and not the tables that have all trips."""
+    ways = (("08:30", "Ash", "Oak"), ("17:30", "Oak", "Ash"))
+    rows = [(str(card), "bus", f"2025-03-0{day}", *way) for card in range(300) for day in (3, 4, 5) for way in ways]
+    write_csv(tmp_path / "trips.csv", rows, KEYS)
+    all_of_a_card = {"columns = []": "columns = []\ntrips_per_cell = 2"}
+    plans = (world_plan(tmp_path, "card-day"), world_plan(tmp_path, "card-day", **all_of_a_card))
+    one, every = (release(plan, tmp_path / name, in_ledger=False) for plan, name in zip(plans, "12", strict=True))
+    estimated = [sum(row["count"] for row in folder.estimate([]).rows()) for folder in (one, every)]
+    assert abs(estimated[1] - len(rows)) < 100
+    assert estimated[0] < 0.9 * len(rows)
+    warned = [" ".join(warnings(plan)) for plan in plans]
+    assert ["in a cell of total, only one trip of a card-day is counted" in words for words in warned] == [True, False]
+    counted = [" ".join(outlook(plan).notes) for plan in plans]
+    assert ["total counts 50 % of the trips" in words for words in counted] == [True, False]
+
+
+def test_tables_of_all_days_that_lack_trips_of_commuters_are_named(tmp_path: Path) -> None:
+    """A card that makes the same trip each day counts once in a table of all days."""
+    rows = [(str(card), "bus", f"2025-03-0{day}", "08:30", "Ash", "Oak") for card in range(50) for day in (3, 4, 5)]
+    write_csv(tmp_path / "trips.csv", rows, KEYS)
+    by_mode = {'partition = ["mode", "date"]': 'partition = ["mode"]'}
+    notes = outlook(world_plan(tmp_path, "card", **by_mode)).notes
+    assert [note.split(":")[0] for note in notes if "raise trips_per_cell" in note] == [
+        f"{name} counts 33 % of the trips" for name in ("od", "origins", "total")
+    ]
 
 
 def test_a_day_on_which_nobody_travelled_is_there(published: Path) -> None:

@@ -337,10 +337,14 @@ delta = {DELTA}
 {self._statement()}"""
 
     def _all_of_a_card(self) -> str:
-        """In a known world, a total counts all trips of a card on a day, and not one of them."""
-        if self.choices.world is None or self.choices.unit == "trip" or self._is_open("mechanism"):
+        """In a known world, a total counts all trips of a card on a day, and not one of them.
+
+        Also while that is an open question: without it, estimates would be of fewer trips, and nothing would say so.
+        """
+        if self.choices.world is None or self.choices.unit == "trip":
             return ""
-        return f"trips_per_cell = {TRIPS_PER_DAY}                    # all trips of a card on a day, not one\n"
+        unless = "; not with gaussian" if self._is_open("mechanism") else ""
+        return f"trips_per_cell = {TRIPS_PER_DAY}                    # all trips of a card on a day, not one{unless}\n"
 
     def _mechanism(self) -> str:
         if self.choices.world is None:

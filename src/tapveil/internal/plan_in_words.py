@@ -99,9 +99,16 @@ def _rows_in_words(plan: Plan) -> Iterator[str]:
 
 def warnings(plan: Plan) -> Iterator[str]:
     """What someone who does not know these numbers should hear."""
-    per_day, per_card = plan.privacy.trips_per_day, plan.privacy.trips_per_card
+    privacy, per_day, per_card = plan.privacy, plan.privacy.trips_per_day, plan.privacy.trips_per_card
     if per_day and per_card and per_day >= per_card:
         yield f"trips_per_day = {per_day} has no effect with trips_per_card = {per_card}."
+    for table in plan.table if privacy.is_world and privacy.trips_per_unit > 1 else ():
+        if table.most_per_cell == 1 and "location" not in map(plan.source.kind, table.columns):
+            yield (
+                f"in a cell of {table.name}, only one trip of a {privacy.unit} is counted, of up to "
+                f"{privacy.trips_per_unit}. Estimates take all tables to be of the same trips, and would be too low: "
+                "set trips_per_cell of this table."
+            )
     if plan.guarantee.loss.epsilon > LARGE_EPSILON:
         yield (
             f"a total epsilon above {LARGE_EPSILON} gives little protection. The Opal release spent 8, which is "

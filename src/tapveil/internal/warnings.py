@@ -25,6 +25,7 @@ from tapveil.privacy.mechanisms import Mechanism
 
 MANY_UNKNOWN = 0.20
 MANY_LEFT_OUT = 0.20
+MANY_SHARED = 0.10
 NEARLY_EMPTY = 0.10
 MUCH_PUBLISHED, STILL_PUBLISHED = 0.95, 0.90
 """Where every table publishes so much, a smaller epsilon is tried; and what must still be published under it."""
@@ -39,6 +40,7 @@ def remarks(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
     yield from _not_on_the_map(inputs, counted)
     yield from _unlisted(plan, counted, inputs.dictionaries)
     yield from _many_left_out(plan, counted)
+    yield from _many_in_a_cell(plan, counted)
     yield from _no_such_taps(plan, counted)
     yield from _extra_columns(inputs, counted)
 
@@ -138,6 +140,25 @@ def _many_left_out(plan: Plan, counted: Counted) -> Iterator[str]:
             f"{at_least}{percent(share, digits=0)} of trips are left out because their card exceeds the plan's bounds: "
             "check that `card` is the right column, and that trips_per_day and trips_per_card fit what people do"
         )
+
+
+def _many_in_a_cell(plan: Plan, counted: Counted) -> Iterator[str]:
+    """Tables of a known world that lack many trips, since those of a card share cells: a total, by its very nature.
+
+    Estimates take all tables to be of the same trips, and a total has little noise: it would draw all others down.
+    """
+    privacy = plan.privacy
+    if not (privacy.is_world and privacy.by_card and plan.source.shape == "trips"):
+        return
+    trips = counted.refusals.rows - counted.refusals.refused - counted.left_out
+    for table in plan.table:
+        own, most = int(exact_counts(counted.tables[table.name]).sum()), privacy.trips_per_unit
+        if own < (1 - MANY_SHARED) * trips and table.most_per_cell < most:
+            yield (
+                f"{table.name} counts {percent(own / trips, digits=0)} of the trips: of a card it counts "
+                f"{table.most_per_cell} in a cell, and many cards have more there. Estimates take all tables to be of "
+                f"the same trips, and would be too low: raise trips_per_cell of this table (at most {most})"
+            )
 
 
 def wider_areas(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
