@@ -213,6 +213,25 @@ def test_flows_of_a_time_are_means_of_a_kind_of_day_where_days_are_too_many(larg
     assert "estimates/joint.csv" in looked.page.inner_text("#colophon")
 
 
+@pytest.mark.parametrize(("degrees", "outside"), [(0.06, []), (0.3, ["Yew West"])])
+def test_no_flow_runs_off_the_map_unless_a_place_is_far_off(
+    degrees: float, outside: list[str], world: Path, look: Opener
+) -> None:
+    moved = f"""(degrees) => {{
+      const map = {CARD}.map, far = map.places.find((place) => place.name === 'Yew West');
+      Object.assign(far, {{ middle: [8 + degrees, 50 + degrees], points: [[8 + degrees, 50 + degrees]] }});
+      const one = map.lines.find((line) => line.from === far);
+      map.lines = [...map.lines.filter((line) => line.from !== far && line.to !== far), one];
+      map.mode = null;
+      map.frame();
+      map.paint();
+      const {{ width, height }} = map.canvas.getBoundingClientRect();
+      const off = map.places.filter((place) => map.to(place.middle).some((x, i) => x < 0 || x > [width, height][i]));
+      return off.map((place) => place.name);
+    }}"""
+    assert look(world, view(**DAY)).run(moved, degrees) == outside
+
+
 def test_a_click_on_the_map_shows_the_catchment_of_a_place(world: Path, look: Opener) -> None:
     looked = look(world, view(**DAY))
     looked.page.locator("#flows").scroll_into_view_if_needed()

@@ -280,11 +280,27 @@ def test_r_says_what_is_wrong(answers: Mapping[tuple[str, str], Any], folder: st
         assert said in answers[folder, question]["error"], question
 
 
+def test_r_points_out_several_comparisons_as_python_does(
+    rscript: str, weeks: Mapping[int, Path], tmp_path: Path
+) -> None:
+    (tmp_path / "read.R").write_text(read_script(READER_VERSION), encoding="utf-8")
+    lines = ['source("read.R")', f'table <- tv_table(tv_open("{weeks[2]}"), "on_location")']
+    lines += [f"changes <- tv_minus({LATER})", "changes", "tv_adjusted(changes)", "tv_mean(table)", "changes[1, ]"]
+    (tmp_path / "ask.R").write_text("\n".join(lines), encoding="utf-8")
+    done = subprocess.run([rscript, "ask.R"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    table = tapveil.open(weeks[2]).table("on_location")
+    changes = table.between("2025-03-10", "2025-03-16").minus(table.between("2025-03-03", "2025-03-09"))
+    by_chance, together = (repr(each).splitlines()[-1] for each in (changes, changes.adjusted()))
+    said = [line.replace("tv_adjusted()", "adjusted()") for line in done.stdout.splitlines() if "comparisons" in line]
+    assert said == [by_chance, together, by_chance]
+
+
 def test_the_package_is_the_script_of_the_folders() -> None:
     assert (ROOT / "r" / "R" / "read.R").read_text(encoding="utf-8") == read_script(READER_VERSION)
     defined = re.findall(r"^(tv_\w+) <- function", read_script(READER_VERSION), re.MULTILINE)
     exported = re.findall(r"tv_\w+", (ROOT / "r" / "NAMESPACE").read_text(encoding="utf-8"))
-    assert sorted({*defined, "tv_frame", "tv_release"}) == sorted(exported)
+    assert sorted([*defined, "tv_frame", "tv_frame", "tv_release"]) == sorted(exported)  # classes are printed
     assert f"Version: {tapveil.__version__}\n" in (ROOT / "r" / "DESCRIPTION").read_text(encoding="utf-8")
 
 

@@ -164,7 +164,7 @@ def adjusted(changes: Changes) -> Changes:
     """The same with intervals that hold together."""
     if changes.again is None:
         raise ReaderError("these differences were chosen from others: adjust them before choosing")
-    return changes.again(changes.comparisons)
+    return replace(changes.again(changes.comparisons), together=changes.comparisons)
 
 
 # --- cells of one day, each with noise of its own ---------------------------------------------------------------------

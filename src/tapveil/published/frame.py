@@ -810,6 +810,8 @@ class Changes(Frame):
 
     again: Callable[[int], Changes] | None = field(default=None, repr=False)
     """Makes the table for a number of comparisons; none where rows were chosen."""
+    together: int = 0
+    """Of `adjusted()`: for how many comparisons its intervals hold together."""
 
     def where(self, **values: str | date | Collection[str]) -> Changes:
         """Keep the rows that have these values, as in any table.
@@ -828,7 +830,7 @@ class Changes(Frame):
             1
         """
         found = super().where(**values)
-        return Changes(found.cells, found.keys, adds_up=False, calendar=found.calendar)
+        return Changes(found.cells, found.keys, adds_up=False, calendar=found.calendar, together=self.together)
 
     @property
     def comparisons(self) -> int:
@@ -853,6 +855,8 @@ class Changes(Frame):
 
     def __repr__(self) -> str:
         number = self.comparisons
+        if self.together > 1:
+            return f"{super().__repr__()}\nthese intervals hold for all of {self.together:,} comparisons together"
         if number < 2:
             return super().__repr__()
         by_chance = expected_by_chance(number)

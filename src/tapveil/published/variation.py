@@ -176,7 +176,7 @@ def _contrast(
     panel: Panel, weights: Floats, design: Floats, miss: float, week: tuple[Floats, int] | None = None, weeks: float = 0
 ) -> Contrast:
     """A contrast of each row, its days being explained by a design."""
-    value = np.round(panel.counts @ weights, 9)  # a difference of nothing is 0
+    value = panel.counts @ weights
     below = np.where(weights < 0, weights, 0.0)
     above = np.where(weights > 0, weights, 0.0)
     with np.errstate(invalid="ignore"):
@@ -196,7 +196,7 @@ def _contrast(
 
 def mean(panel: Panel, miss: float = MISS) -> Contrast:
     """The mean of a day."""
-    return _contrast(panel, np.full(len(panel.days), 1 / len(panel.days)), strata(panel.days), miss)
+    return _rounded(_contrast(panel, np.full(len(panel.days), 1 / len(panel.days)), strata(panel.days), miss))
 
 
 def change(after: Panel, before: Panel, history: Panel | None = None, miss: float = MISS) -> Contrast:
@@ -220,20 +220,26 @@ def change(after: Panel, before: Panel, history: Panel | None = None, miss: floa
         half = np.maximum(half, (found.noise_high - found.noise_low) / 2)
         found = _around(found, half, panel.complete & ~np.isnan(half))
     if history is None or len(history.days) <= len(days):
-        return found
+        return _rounded(found)
     periods = [[float(day in period.days) for day in history.days] for period in (before, after)]
     design = np.column_stack([strata(history.days, others=2), *periods])
     rest = [place for place, day in enumerate(history.days) if day not in days]
     weeks = 7 / len(before.days) + 7 / len(after.days)
     half = _chance(history.counts, design, weights, miss, _between_weeks(history.of(rest)), weeks)
     known = panel.complete & history.complete
-    return _around(found, np.maximum(half, (found.noise_high - found.noise_low) / 2), known)
+    return _rounded(_around(found, np.maximum(half, (found.noise_high - found.noise_low) / 2), known))
 
 
 def _around(found: Contrast, half: Floats, known: npt.NDArray[np.bool_]) -> Contrast:
     """A contrast with another interval of noise and days, in the rows where that is known."""
     low, high = (np.where(known, found.value + side * half, own) for side, own in ((-1, found.low), (1, found.high)))
     return replace(found, low=low, high=high)
+
+
+def _rounded(found: Contrast) -> Contrast:
+    """Without errors of floating point: a difference of nothing is 0, and what ends at 0 is not beyond it."""
+    parts = (found.value, found.noise_low, found.noise_high, found.low, found.high)
+    return Contrast(*(np.round(each, 9) + 0.0 for each in parts))
 
 
 def _as_products(panel: Panel, late: Floats) -> tuple[Floats, npt.NDArray[np.int64]] | None:
@@ -291,7 +297,7 @@ def trend(panel: Panel, miss: float = MISS) -> Contrast:
     for day, weight in zip(panel.days, weights.tolist(), strict=True):
         weeks.setdefault(day.isocalendar()[:2], []).append(weight)
     weighted = sum(sum(each) ** 2 for each in weeks.values())
-    return _contrast(panel, weights, design, miss, _between_weeks(panel), weighted)
+    return _rounded(_contrast(panel, weights, design, miss, _between_weeks(panel), weighted))
 
 
 def share(part: Panel, whole: Panel, miss: float = MISS) -> Contrast:

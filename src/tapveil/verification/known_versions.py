@@ -49,8 +49,8 @@ PROGRAMS: Mapping[str, int] = {
     "f1fbf60650b36eaad609d207b62505c4a65416d5fd3a5105d3e64bf496f502a1": 3,
     "af7c45a4632896bdced5dd8165a0eeac2b1f04e764c586fb128109d4741112b2": 3,
     "2c278e6e7a9aefa495a8b26ec1f153b4947c69c458f8610340af1ead3eecbe0f": 3,
-    "3f1ba2a71b5a9c0cf9f96c935b1a620e61f9bf11b7ff22c90498cd742affb629": 3,
-    "95afebbfaa13117a52108c548fdebbc71c511d82a273f08473b518a82dd74530": 3,
+    "cac802d82a1d3e753703d15103770d81284405371f75dc5ff703e0f66ab88f21": 3,
+    "c77a55fc72f89a1e56a6d15bf8152970e52a1817792ead0b5d9b04a13b6d4c5c": 3,
 }
 """SHA-256 of every page program that was ever published, and the version of the data that it shows.
 
@@ -65,8 +65,8 @@ SERIES_PROGRAMS: Mapping[str, int] = {
     "2bb3aba2f5ccd47e380817ba758fb82e90398bfde1e6779882c18a2ef778b976": 2,
     "4ce140213329f00bdcc5e83d9633bac6bb2dab51f0855989d96f05529dd2eb2f": 2,
     "1b0e5f86f111b4e0bd6e880c9c593550c19be3aa79c4c1a526fc7cd6d664c96c": 2,
-    "b7ccff2c6de8fc9687de7a09c9882684eb09dd9a4f91d7297418f7f0d64263ed": 2,
-    "db2ee16d39bb756fce90523b32cbe46a007233bb9988dbec75f4f4135ba479ae": 2,
+    "0a8ec1dd3a2e04add0c520ea9f4f1c93e4ba06390dd040033dda21237b885e13": 2,
+    "2add900b05a20e0b9f06616c9b0022673ffc6e7765316a0153ec92228376d1e4": 2,
 }
 """Likewise, of the pages of series."""
 

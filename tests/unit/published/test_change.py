@@ -63,6 +63,9 @@ def test_several_comparisons_are_pointed_out_and_adjusted_by_choice(places: Fram
     assert isinstance(chosen, tapveil.Changes)
     with pytest.raises(ReaderError, match="adjust them before choosing"):
         chosen.adjusted()
+    together = "these intervals hold for all of 22 comparisons together"
+    assert repr(changes.adjusted()).endswith(together)
+    assert repr(changes.adjusted().where(tap_on_location=["Grown", "Halt"])).endswith(together)
 
 
 def test_means_sums_and_days_say_the_same_of_a_week(places: Frame) -> None:

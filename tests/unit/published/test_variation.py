@@ -79,6 +79,18 @@ def test_of_numbers_that_are_mostly_noise_the_interval_is_that_of_the_noise_and_
     assert np.median(half) < 3 * true_spread
 
 
+def test_an_interval_that_ends_at_nothing_is_not_beyond_it() -> None:
+    """Noise is a whole number of trips, and a change often is, too: errors of floating point are no verdict."""
+    counts = np.full((60, 14), 1000.0)
+    counts[:, 7] += np.arange(60)
+    whole = Panel(tuple(FIRST + timedelta(days=n) for n in range(14)), counts, np.zeros((60, 14)), np.full((60, 14), 7))
+    before, after = weeks_of(whole, 0, 1), weeks_of(whole, 1, 2)
+    for ends in (change(after, before).noise_low, -change(before, after).noise_high):
+        assert (ends == 0).sum() == 1
+        assert (np.abs(ends[ends != 0]) > 0.1).all()
+        assert np.sign(ends).tolist() == sorted(np.sign(ends))
+
+
 def test_with_a_history_weeks_that_differ_as_weeks_do_are_not_called_real() -> None:
     whole = panel(1000, PAIRS, 12, seed=2, days=0.03, by_week=0.04)
     before, after = weeks_of(whole, 10, 11), weeks_of(whole, 11, 12)

@@ -93,9 +93,9 @@ def open(path: str | Path | Sequence[str | Path]) -> Folder | Series:
         if not found:
             raise FolderError(f"there is no folder {path}")
         return Series(tuple(open_folder(name) for name in found))
-    if not isinstance(path, Iterable):
-        raise ReaderError(f"name a folder, a pattern or a list of folders, not {path!r}")
-    path = list(path)
+    path = list(path) if isinstance(path, Iterable) else [path]
+    if unexpected := [each for each in path if not isinstance(each, str | Path)]:
+        raise ReaderError(f"name a folder, a pattern or a list of folders, not {unexpected[0]!r}")
     if not path:
         raise FolderError("a series has at least one folder")
     if len(path) == 1 and isinstance(alone := open(str(path[0])), Series):  # as it was written

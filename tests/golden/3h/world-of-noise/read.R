@@ -75,7 +75,7 @@ tv_mean <- function(frame) {
   groups <- .groups(daily)
   panel <- .panel(daily, groups)
   number <- length(panel$days)
-  found <- .contrast(panel, rep(1 / number, number), .strata(panel$days), MISS)
+  found <- .rounded(.contrast(panel, rep(1 / number, number), .strata(panel$days), MISS))
   .changes(groups, list(days = rep(number, nrow(groups)), mean = found$value), found, daily)
 }
 
@@ -89,7 +89,7 @@ tv_trend <- function(frame) .adjustable(function(comparisons) {
   design <- cbind(.strata(panel$days, others = 1), as.numeric(panel$days - panel$days[1]) / 7)
   weights <- .last_row(.inverse(design))
   weekly <- sum(tapply(weights, .week(panel$days), sum)^2)
-  found <- .contrast(panel, weights, design, MISS / comparisons, .between_weeks(panel), weekly)
+  found <- .rounded(.contrast(panel, weights, design, MISS / comparisons, .between_weeks(panel), weekly))
   .changes(groups, list(days = rep(number, nrow(groups)), per_week = found$value), found, verdict = TRUE)
 })
 
@@ -205,7 +205,7 @@ tv_minus <- function(frame, other) .adjustable(function(comparisons) {
   }
   after <- .by_day(frame)
   before <- .by_day(other)
-  found <- .change(.panel(after, groups), .panel(before, groups), .past(frame, after, before, groups), miss)
+  found <- .rounded(.change(.panel(after, groups), .panel(before, groups), .past(frame, after, before, groups), miss))
   if (!of_cells) {
     return(.changes(groups, list(mean = found$value), found, verdict = TRUE))
   }
@@ -218,7 +218,9 @@ tv_adjusted <- function(changes) {
   if (is.null(again) || nrow(changes) != attr(changes, "comparisons")) {
     stop("these differences were chosen from others: adjust them before choosing", call. = FALSE)
   }
-  again(nrow(changes))
+  found <- again(nrow(changes))
+  attr(found, "together") <- nrow(changes)
+  found
 }
 
 # Totals of parts, and their sum for some of them.
@@ -448,6 +450,20 @@ as.data.frame.tv_frame <- function(x, ...) {
   x
 }
 
+print.tv_frame <- function(x, ...) {
+  print(as.data.frame(x), ...)
+  number <- attr(x, "comparisons")
+  together <- attr(x, "together")
+  if (!is.null(together) && together > 1) {
+    cat("these intervals hold for all of", format(together, big.mark = ","), "comparisons together\n")
+  } else if (!is.null(number) && number > 1) {
+    by_chance <- format(ceiling(10 * number * MISS - 1e-9) / 10, big.mark = ",", nsmall = 0)
+    cat(format(number, big.mark = ","), "comparisons: by chance alone, at most", by_chance,
+      "of them look real on average; tv_adjusted() allows for that\n")
+  }
+  invisible(x)
+}
+
 .keys <- function(frame) setdiff(names(frame), c(.numbers, "share", "per_week", "real"))
 
 .published <- function(frame) {
@@ -634,7 +650,7 @@ as.data.frame.tv_frame <- function(x, ...) {
 
 # A weighted sum over days for each row, its days being explained by a design, with both intervals.
 .contrast <- function(panel, weights, design, miss, week = NULL, weeks = 0) {
-  value <- round(as.vector(panel$counts %*% weights), 9) # a difference of nothing is 0
+  value <- as.vector(panel$counts %*% weights)
   under <- over <- 0 * value
   for (day in which(weights != 0)) {
     hidden <- ifelse(panel$left_out[, day] > 0, panel$left_out[, day] * weights[day], 0)
@@ -651,6 +667,9 @@ as.data.frame.tv_frame <- function(x, ...) {
     low = value - chance, high = value + chance
   )
 }
+
+# Without errors of floating point: a difference of nothing is 0, and what ends at 0 is not beyond it.
+.rounded <- function(found) lapply(found, round, 9)
 
 # By how much a mean day of a period differs from that of an earlier one, days of the week being compared alike.
 .change <- function(after, before, past, miss) {

@@ -55,6 +55,9 @@ def test_a_pattern_and_a_list_give_one_table_per_name_over_all_days(tmp_path: Pa
         table.where(tap_on_location="Kway")
     with pytest.raises(ReaderError, match="there is no table `totals` in the series: did you mean `total`"):
         series.table("totals")
+    for wrong in (3, [3], [None]):
+        with pytest.raises(ReaderError, match="name a folder, a pattern or a list of folders, not "):
+            tapveil.open(wrong)  # type: ignore[arg-type]
     with pytest.raises(FolderError, match="there is no folder"):
         tapveil.open(str(tmp_path / "nothing*"))
     with pytest.raises(FolderError, match="named twice"):
@@ -318,7 +321,7 @@ def test_what_is_asked_in_a_wrong_way_is_a_readers_error(tmp_path: Path) -> None
     folders = weeks(tmp_path, 1)
     table = tapveil.open(folders).table("on_location")
     wrong: list[Any] = [
-        lambda: tapveil.open(3),  # type: ignore[call-overload]
+        lambda: tapveil.open(3),  # type: ignore[arg-type]
         lambda: table.mean(over="week"),  # type: ignore[arg-type]
         lambda: table.minus(3),  # type: ignore[arg-type]
         lambda: table.share(of="total"),  # type: ignore[arg-type]
@@ -326,7 +329,7 @@ def test_what_is_asked_in_a_wrong_way_is_a_readers_error(tmp_path: Path) -> None
     for ask in wrong:
         with pytest.raises(ReaderError):
             ask()
-    assert len(tapveil.open(iter(folders)).days) == 7  # type: ignore[call-overload]
+    assert len(tapveil.open(iter(folders)).days) == 7  # type: ignore[arg-type]
 
 
 def test_sums_of_sums_are_the_sums(tmp_path: Path) -> None:

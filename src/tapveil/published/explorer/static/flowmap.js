@@ -1,8 +1,10 @@
 // The flow map: each flow starts wide, where trips start, and ends in a point, where they end.
 
 const LABELS = 14;
+const HIGH = 0.72;
 const OUTSIDE = 0.015;
 const NEARER = 0.9;
+const MUCH_NEARER = 0.5; // else no flow runs off the edge
 const FEWEST_FRAMED = 8; // a few changes are no reason to look at nothing else
 
 class FlowMap extends Ground {
@@ -43,7 +45,8 @@ class FlowMap extends Ground {
     return this.volume(place) || null;
   }
 
-  // At first as near as most of what is drawn allows; it stays so until another mode is chosen.
+  // At first as near as what is drawn allows, or most of it, if the rest is far off; it stays so until another mode is
+  // chosen.
   frame() {
     const mode = this.app.view.part.mode ?? 0,
       ends = new Map();
@@ -52,16 +55,19 @@ class FlowMap extends Ground {
     this.near = { zoom: 1, x: 0, y: 0 };
     for (const { from, to, pair } of this.lines)
       for (const place of [from, to]) ends.set(place, (ends.get(place) ?? 0) + Math.abs(pair.count));
-    const spans = [0, 1].map((i) => middling([...ends.keys()], i, (place) => ends.get(place)));
-    const framed = [...ends.keys()].filter((place) =>
-      spans.every(([low, high], i) => low <= place.middle[i] && place.middle[i] <= high),
-    );
-    const wide = (places, i) => {
-      const along = places.map((place) => place.middle[i]);
-      return Math.max(...along) - Math.min(...along);
-    };
-    const gains = framed.length > FEWEST_FRAMED && [0, 1].every((i) => wide(framed, i) < NEARER * wide(this.places, i));
-    this.framed = gains ? framed : null;
+    const drawn = [...ends.keys()],
+      spans = [0, 1].map((i) => middling(drawn, i, (place) => ends.get(place))),
+      most = drawn.filter((place) => spans.every(([low, high], i) => low <= place.middle[i] && place.middle[i] <= high));
+    const gains = (places, than, share) =>
+      places.length > FEWEST_FRAMED && this.room(places) < share * this.room(than);
+    this.framed = gains(most, drawn, MUCH_NEARER) ? most : gains(drawn, this.places, NEARER) ? drawn : null;
+  }
+
+  // How much room places take in a picture that is wider than high.
+  room(places) {
+    const [x, y] = [0, 1].map((i) => places.map((place) => place.middle[i])),
+      wide = (along) => Math.max(...along) - Math.min(...along);
+    return Math.max(wide(x) * Math.cos((y[0] * Math.PI) / 180) * HIGH, wide(y));
   }
 
   // The widest flow is as wide as there is room between places.
@@ -96,7 +102,7 @@ class FlowMap extends Ground {
     if (!this.places?.length) return;
     const { colours } = this.app;
     const width = Math.max(280, this.app.width["flows-plot"]),
-      height = Math.round(Math.min(640, Math.max(320, width * 0.72)));
+      height = Math.round(Math.min(640, Math.max(320, width * HIGH)));
     const draw = pen(this.canvas, width, height);
     this.to = this.fit(width, height);
     const far = this.lines.map((line) => this.curve(line).far).sort((a, b) => a - b);

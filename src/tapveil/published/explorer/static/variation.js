@@ -151,10 +151,16 @@ function contrast(panel, weights, found, miss = MISSES) {
 function meanOf(panel) {
   const weights = panel.days.map(() => 1 / panel.days.length);
   const found = contrast(panel, weights, residual(panel.counts, strata(panel.days, 0), []));
-  return { value: found.value, noise: found.noise, days: around(found.value, found.half) };
+  return intervals(found, found.half);
 }
 
-const around = (value, half) => (Number.isNaN(half) ? null : [value - half, value + half]);
+// Without errors of floating point: a difference of nothing is 0, and what ends at 0 is not beyond it.
+const rounded = (number) => Math.round(number * 1e9) / 1e9 + 0;
+const intervals = ({ value, noise }, half) => ({
+  value: rounded(value),
+  noise: noise.map(rounded),
+  days: Number.isNaN(half) ? null : [value - half, value + half].map(rounded),
+});
 
 // By how much a mean day of a period differs from that of another, days of the week being compared alike.
 function changeOf(after, before, history, miss = MISSES) {
@@ -193,7 +199,7 @@ function changeOf(after, before, history, miss = MISSES) {
     const wide = chance(explained, weights, miss, betweenWeeks(others), weeks);
     half = Number.isNaN(wide) ? NaN : Math.max(wide, found.width);
   }
-  return { value: found.value, noise: found.noise, days: around(found.value, half) };
+  return intervals(found, half);
 }
 
 // The residual variance of two periods of whole weeks in numbers that are products of a day of the week and a period.
