@@ -329,7 +329,7 @@ def test_what_is_asked_in_a_wrong_way_is_a_readers_error(tmp_path: Path) -> None
     for ask in wrong:
         with pytest.raises(ReaderError):
             ask()
-    assert len(tapveil.open(iter(folders)).days) == 7  # type: ignore[arg-type]
+    assert len(tapveil.open(iter(folders)).days) == 7  # type: ignore[call-overload]
 
 
 def test_sums_of_sums_are_the_sums(tmp_path: Path) -> None:
