@@ -321,7 +321,7 @@ def test_what_is_asked_in_a_wrong_way_is_a_readers_error(tmp_path: Path) -> None
     folders = weeks(tmp_path, 1)
     table = tapveil.open(folders).table("on_location")
     wrong: list[Any] = [
-        lambda: tapveil.open(3),  # type: ignore[arg-type]
+        lambda: tapveil.open(3),  # type: ignore[call-overload]
         lambda: table.mean(over="week"),  # type: ignore[arg-type]
         lambda: table.minus(3),  # type: ignore[arg-type]
         lambda: table.share(of="total"),  # type: ignore[arg-type]
