@@ -102,6 +102,12 @@ SHAPES: dict[str, Callable[[Path], Plan]] = {
     "one total": free({"place": ["tap_off_location"], "total": []}, ()),
     "from where to where": from_to,
     "everything suppressed": demo({}, size=300),
+    "all but totals suppressed": demo(
+        {
+            "# In total: ": '[[table]]\nname = "total"\ncolumns = []\nepsilon = 8\ndelta = "1/8000000"\n\n# In total: ',
+        },
+        size=300,
+    ),
     "card-days": demo({'unit = "trip"': 'unit = "card-day"\ntrips_per_day = 2\nwithout_card = "refuse"'}),
     "several levels": demo(LEVELS),
     "gaussian": demo(
@@ -125,7 +131,10 @@ def test_the_page_shows_every_number_of_a_release(shape: str, tmp_path: Path, lo
         shown = sorted(tuple(row.values()) for row in rows)
         cells = opened.table(name).to_arrow().to_pylist()
         assert shown == sorted(tuple(str(value) for value in cell.values()) for cell in cells)
-    if "total" in plan.tables and len(plan.table) > 1:
+    if shape == "all but totals suppressed":
+        assert len(opened.totals.cells) > 0
+        assert "Every count that this page could draw was too small" in looked.page.inner_text("#trouble")
+    elif "total" in plan.tables and len(plan.table) > 1:
         totals = looked.run(
             "[...tapveil.release.total.found.values()].map((each) => [each.count, each.low, each.high])"
         )

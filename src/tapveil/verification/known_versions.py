@@ -49,8 +49,8 @@ PROGRAMS: Mapping[str, int] = {
     "f1fbf60650b36eaad609d207b62505c4a65416d5fd3a5105d3e64bf496f502a1": 3,
     "af7c45a4632896bdced5dd8165a0eeac2b1f04e764c586fb128109d4741112b2": 3,
     "2c278e6e7a9aefa495a8b26ec1f153b4947c69c458f8610340af1ead3eecbe0f": 3,
-    "cac802d82a1d3e753703d15103770d81284405371f75dc5ff703e0f66ab88f21": 3,
-    "c77a55fc72f89a1e56a6d15bf8152970e52a1817792ead0b5d9b04a13b6d4c5c": 3,
+    "2f59b1fbb324297e37d5b0b509600fbac6495fc406e79fe9931c49e30a34ebd4": 3,
+    "e81a9afb515cd42d71f8ed1aafc040eb67efb61286a8ed4f71be50c7f1bc780b": 3,
 }
 """SHA-256 of every page program that was ever published, and the version of the data that it shows.
 

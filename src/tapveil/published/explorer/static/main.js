@@ -10,7 +10,7 @@ class App {
     this.colours = new Colours();
     this.introduce();
     at("main").hidden = false;
-    if (!release.tables.length || !release.cells) {
+    if (!release.isDrawn) {
       for (const id of ["controls", "summary", "heat", "profile", "map", "balance", "days", "flows", "numbers"])
         at(id).hidden = true;
       performance.mark("drawn");
@@ -207,6 +207,10 @@ class App {
     else if (!release.tables.length)
       this.trouble(
         "All tables of this release are too large for this page. They are in the folder, next to this page.",
+      );
+    else if (!release.isDrawn)
+      this.trouble(
+        "Every count that this page could draw was too small. What was published, such as totals, is in the folder, next to this page.",
       );
   }
 

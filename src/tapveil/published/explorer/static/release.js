@@ -557,6 +557,11 @@ class Release {
     this.shapeOf = new Map(this.shapes.map((shape) => [shape.properties.mode + "\n" + shape.properties.name, shape]));
   }
 
+  // Whether there is a count to draw: totals are shown with others, and not by themselves.
+  get isDrawn() {
+    return this.every.some((table) => table.rows);
+  }
+
   // The rows of a file next to this page: a script that hands over its data, since a page on a disk may read no other.
   async read(block) {
     if (block.loaded) return;
