@@ -189,12 +189,11 @@ def _checked(columns: Sequence[str]) -> Columns:
     return kept
 
 
-ADDS_UP, RESOLVES, JUDGED, EXPECTS, SUSPECTS = 3, 4, 5, 6, 7
-NEAR = 0.5
+ADDS_UP, RESOLVES, JUDGED, EXPECTS = 3, 4, 5, 6
 """The first versions in which totals of days add up, whatever noise is; in which thin tables have fewer cells; in which
 these are judged by measurements that they were not made from, and cells that follow from exact totals have no interval;
 and in which tables that no measurement tells can be thin, too."""
-NEWEST = SUSPECTS
+NEWEST = EXPECTS
 """The version of estimates of new folders."""
 
 
@@ -239,12 +238,7 @@ def _told(seen: _Seen, spreads: Mapping[Columns, Spread], version: int) -> dict[
     thin = [columns for columns, evidence in seen.of_whole_trips() if is_thin(evidence, spreads[columns])]
     if version < JUDGED:
         return {columns: beyond_error(seen.evidence[columns], spreads[columns]) for columns in thin}
-    if version < SUSPECTS:
-        told = {columns: gains.told() for columns, gains in _judged(seen.joint, thin).items()}
-    else:
-        near = [columns for columns, evidence in seen.of_whole_trips() if is_thin(evidence, spreads[columns], NEAR)]
-        judged = _judged(seen.joint, near).items()
-        told = {columns: gains.told(of_integers=True) for columns, gains in judged if columns in thin or not gains.brings()}
+    told = _judged(seen.joint, thin)
     silent = [set(columns) for columns in thin if not told[columns].any()]
     for columns, expected in seen.expected.items():
         # What noise hides of pairs of places, it hides of pairs by the hour.
@@ -254,7 +248,7 @@ def _told(seen: _Seen, spreads: Mapping[Columns, Spread], version: int) -> dict[
     return told
 
 
-def _judged(joint: Joint, thin: Sequence[Columns]) -> dict[Columns, Gains]:
+def _judged(joint: Joint, thin: Sequence[Columns]) -> dict[Columns, Told]:
     """All is estimated once more, from a half of the measurements, and the other half judges it.
 
     Where no table is thin, nothing is done.
@@ -277,7 +271,7 @@ def _judged(joint: Joint, thin: Sequence[Columns]) -> dict[Columns, Gains]:
                 sums[table] = sums[table] + own if table in sums else own
     for table, own in sums.items():
         judge(table, own, second.all_days())
-    return found
+    return {table: gains.told() for table, gains in found.items()}
 
 
 @dataclass(frozen=True, eq=False)

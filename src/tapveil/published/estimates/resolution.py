@@ -37,19 +37,18 @@ in part: the largest of these are those that noise raised, so they have to excee
 _TOGETHER = 4
 CLASSES = STEPS // _TOGETHER
 """Sizes are taken together, two of them for each power of two, so that each has enough cells."""
-_ONE = int(sizes(np.ones(1))[0]) // _TOGETHER
-"""The class of estimates of one trip."""
 SURE = 1.0
 """How many standard errors are added to squares, and taken off trips."""
 LEAST = 2
 """Trips, in version 4: a one may be what rounding made of a third of a trip."""
 
 
-def is_thin(seen: Evidence, spread: Spread, share: float = 1.0) -> bool:
-    """Whether all estimates of a measured table together are as far off as zeros, or as a share of that."""
+def is_thin(seen: Evidence, spread: Spread) -> bool:
+    """Whether all estimates of a measured table together are as far off as zeros."""
     _, square = _squares(seen, spread)
-    far = _error(seen.cells, square + DOUBT * _standard_error(spread, seen.cells.sum()))
-    return far >= share * fsum(seen.estimates.tolist())
+    return _error(seen.cells, square + DOUBT * _standard_error(spread, seen.cells.sum())) >= fsum(
+        seen.estimates.tolist()
+    )
 
 
 def beyond_error(seen: Evidence, spread: Spread) -> Told:
@@ -92,30 +91,19 @@ class Gains:
         self.seen += add_by(classes, noisy, CLASSES)
         self.squares += add_by(classes, (whole - noisy) * (whole - noisy), CLASSES)
 
-    def told(self, of_integers: bool = False) -> Told:
+    def told(self) -> Told:
         """Estimates of the sizes from the one on with which they bring most in all.
 
         Both means are taken to be worse than they are seen, by their standard errors: √(v/n), and √(2/n)·(v + square).
-        `of_integers`: |c − X| is also at most (c − X)², since both are whole numbers; from version 7 on.
         """
-        return _from_the_best(self._gain(SURE, of_integers))
-
-    def brings(self) -> bool:
-        """Whether all estimates together bring something."""
-        import os
-        return bool(self._gain(float(os.environ.get("TV_SURE","0")), of_integers=True)[_ONE] > 0)
-
-    def _gain(self, sure: float, of_integers: bool) -> Floats:
-        """Of all estimates from each size on."""
         number, seen, squares = (np.cumsum(each[::-1])[::-1] for each in (self.cells, self.seen, self.squares))
         n = np.maximum(number, 1.0)
         square = np.maximum(squares / n - self.variance, 0.0)
-        trips = seen / n - sure * np.sqrt(self.variance / n)
-        square += sure * np.sqrt(2 / n) * (self.variance + square)
-        far = np.sqrt(square)
-        gain: Floats = number * (trips - (np.minimum(far, square) if of_integers else far))
-        gain[:_ONE] = 0.0  # estimates of nothing bring nothing
-        return gain
+        trips = seen / n - SURE * np.sqrt(self.variance / n)
+        square += SURE * np.sqrt(2 / n) * (self.variance + square)
+        gain = number * (trips - np.sqrt(square))
+        gain[: sizes(np.ones(1))[0] // _TOGETHER] = 0.0  # estimates of nothing bring nothing
+        return _from_the_best(gain)
 
 
 @dataclass
