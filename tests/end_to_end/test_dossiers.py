@@ -70,7 +70,7 @@ def test_the_word_is_said_in_each_notion_and_a_card_that_counts_several_times_is
     }[name]
     assert f"| Promise in a word | {word}, for " in dossier.markdown
     assert f"As a word, the promise is {word}." in dossier.markdown
-    assert ("; in total, up to 4 trips of each in one cell." in dossier.markdown) == (name == "card-day")
+    assert ("; in table total, up to 4 trips of each in one cell." in dossier.markdown) == (name == "card-day")
 
 
 def test_it_prints_on_a4_with_the_promise_on_one_page(

@@ -31,7 +31,9 @@ TOGETHER = (2, 5, 10, 20)
 SIZES = (10, 100, 1_000, 10_000)
 """True counts of a cell."""
 LIKELY = Fraction(1, 100)
-"""Below this, a cell is as good as never published, and has no interval."""
+"""Below this, a cell is as good as never published."""
+OFTEN = Fraction(95, 100)
+"""Below this, the error bound of all noise is not that of what is published: what reaches the threshold is high."""
 
 Named = Iterator[tuple[str, Figure]]
 
@@ -243,6 +245,7 @@ def _person(name: str, person: Person) -> Named:
 
 def _sizes(case: Case) -> Named:
     """What noise and threshold do to a cell, by its true count."""
+    yield "size.often", Figure(_at_least(OFTEN), OFTEN)
     for size in SIZES:
         yield f"size.{size}", _number(size)
         for table in case.manifest.tables:
@@ -250,7 +253,7 @@ def _sizes(case: Case) -> Named:
             if not case.manifest.is_world:
                 chance = mechanism.publish_probability(size)
                 yield f"{name}.published", Figure(_at_least(chance), float(chance))
-                if chance < LIKELY:
+                if chance < OFTEN:
                     continue
             yield f"{name}.error", _error(Fraction(table.error_95, size))
 
