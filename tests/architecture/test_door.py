@@ -134,24 +134,32 @@ def test_reading_loads_no_more_than_the_base_dependencies(kind: str) -> None:
     assert not set(done.stderr.split()) & publish
 
 
-CONVERT = """
+WITHOUT = """
 import sys
-for name in sys.argv[2:]:
+for name in sys.argv.pop(1).split():
     sys.modules[name] = None
 from tapveil.__main__ import main
-sys.argv = ["tapveil", "convert", sys.argv[1], "--to", "gpkg", "--to", "xlsx", "--to", "csv", "-o", "out"]
 main()
 """
 
 
-def test_converting_needs_no_more_than_the_extra_of_readers(tmp_path: Path) -> None:
+def test_the_commands_of_readers_need_no_more_than_their_extra(tmp_path: Path) -> None:
+    """A series as files needs pyarrow as well, which docs/series.md says."""
     read = names(PROJECT["optional-dependencies"]["read"])
     heavy = names(PROJECT["optional-dependencies"]["publish"]) - read
     assert read == {"rich", "typer"}
-    folder = ROOT / "tests" / "golden" / "3" / "gaussian"
-    command = [sys.executable, "-c", CONVERT, str(folder), *heavy]
-    subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    def run(*words: str, more: frozenset[str] = frozenset()) -> str:
+        command = [sys.executable, "-c", WITHOUT, " ".join(sorted(heavy - more)), *words]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+
+    folder = str(ROOT / "tests" / "golden" / "3" / "gaussian")
+    run("convert", folder, "--to", "gpkg", "--to", "xlsx", "--to", "csv", "-o", "out")
     assert {path.suffix for path in (tmp_path / "out").iterdir()} == {".gpkg", ".xlsx", ".csv", ".json"}
+    assert "out verified" in run("convert", folder, "--verify", "out")
+    assert "on_location" in run("series", folder)
+    run("series", folder, "-o", "series", more=frozenset({"pyarrow"}))
+    assert "series verified" in run("series", folder, "--verify", "series", more=frozenset({"pyarrow"}))
 
 
 MISSING = """

@@ -103,6 +103,11 @@ RIDER = "rider.html"
 WIDER = "wider-areas.csv"
 """The file with the wider area of each published place."""
 
+# --- files next to a folder -----------------------------------------------------------------------------------------
+
+DOSSIER_ANSWERS = ".dossier.toml"
+"""The end of the name of a file with a dossier's answers."""
+
 # --- units ----------------------------------------------------------------------------------------------------------
 
 NOUNS: dict[str, str] = {"trip": "trips", "card-day": "cards", "card": "cards"}

@@ -28,13 +28,13 @@ def series(
     Without -o and --verify it shows the releases, breaks of definition and gaps.
     Of folders with estimates, a series has the measurements.
     """
-    from tapveil.internal.dossier.questions import ENDING
+    from tapveil.base.vocabulary import DOSSIER_ANSWERS
     from tapveil.published.series.reading import open as open_path
 
     if output and verify:
         raise UsageError("give -o to write a series, or --verify to check one, not both")
     # A dossier keeps its answers next to the folder, so `published/*` names them as well.
-    opened = open_path([each for each in folders if not each.endswith(ENDING)])
+    opened = open_path([each for each in folders if not each.endswith(DOSSIER_ANSWERS)])
     if verify:
         from tapveil.verification.series import verify_series
 

@@ -14,6 +14,7 @@ import tomlkit
 
 from tapveil.base.atomic import OWNER_READS, write_new, write_whole
 from tapveil.base.errors import UsageError
+from tapveil.base.vocabulary import DOSSIER_ANSWERS
 from tapveil.internal.dossier.case import Case
 from tapveil.internal.dossier.hazards import YOURS, hazards, states
 from tapveil.internal.dossier.markup import Figure
@@ -25,7 +26,6 @@ HEAD = """\
 """
 ALWAYS = ("names", "withdrawal", "monitoring", "legal_basis")
 """What is asked of every release."""
-ENDING = ".dossier.toml"
 PLAN = "Plan"
 """The fact that says which plan a dossier is of."""
 NOT_COMPARED = ("was.", "lost.", "index.")
@@ -99,10 +99,10 @@ def beside(path: Path, manifest: Manifest) -> Path:
     Answers that were given for the plan before its release hold for the folder, if they are next to it.
     """
     path = path.resolve()
-    own = path.with_name(f"{path.stem if path.is_file() else path.name}{ENDING}")
+    own = path.with_name(f"{path.stem if path.is_file() else path.name}{DOSSIER_ANSWERS}")
     if path.is_file() or own.exists():
         return own
-    given = [each for each in path.parent.glob(f"*{ENDING}") if _is_of(each, manifest.plan_sha256)]
+    given = [each for each in path.parent.glob(f"*{DOSSIER_ANSWERS}") if _is_of(each, manifest.plan_sha256)]
     return given[0] if len(given) == 1 else own
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from tapveil.base import atomic
-from tapveil.base.errors import UsageError, did_you_mean
+from tapveil.base.errors import ReaderError, UsageError, did_you_mean
 from tapveil.published.conversion.delimited import BOM, csv_text
 from tapveil.published.conversion.flows import flow_files
 from tapveil.published.conversion.geopackage import same_geopackage, write_geopackage
@@ -71,7 +71,7 @@ def convert(folder: Folder, to: str, out: Path, choice: Choice | None = None) ->
     """
     if to not in FORMS:
         known = f" (forms: {', '.join(FORMS)})"
-        raise UsageError(f"there is no form `{to}`{did_you_mean(str(to), FORMS) or known}")
+        raise ReaderError(f"there is no form `{to}`{did_you_mean(str(to), FORMS) or known}")
     choice = choice or Choice()
     _require(folder, to, choice)
     source = Statement.of(folder)
@@ -97,14 +97,14 @@ def convert(folder: Folder, to: str, out: Path, choice: Choice | None = None) ->
 
 
 def _require(folder: Folder, to: str, choice: Choice) -> None:
-    """UsageError if tables are chosen that are not there, or of a form that has none."""
+    """ReaderError if tables are chosen that are not there, or of a form that has none."""
     if choice.tables is not None and not FORMS[to].has_tables:
         those = ", ".join(name for name, form in FORMS.items() if form.has_tables)
-        raise UsageError(f"tables cannot be chosen for `{to}`, only for {those}")
+        raise ReaderError(f"tables cannot be chosen for `{to}`, only for {those}")
     for name in choice.tables or ():
         if name not in folder.tables:
             known = f" (tables: {', '.join(folder.tables)})"
-            raise UsageError(
+            raise ReaderError(
                 f"there is no table `{name}` in {folder.where}{did_you_mean(name, folder.tables) or known}"
             )
 

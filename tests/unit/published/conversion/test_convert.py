@@ -273,9 +273,9 @@ def test_matrices_have_the_flows(folder: Path, tmp_path: Path) -> None:
 
 
 def test_a_form_that_is_not_there_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match=r"no form `shp` \(forms: flows, gpkg, geoparquet, xlsx, csv, omx\)"):
+    with pytest.raises(tapveil.ReaderError, match=r"no form `shp` \(forms: flows, gpkg, geoparquet, xlsx, csv, omx\)"):
         convert(open_folder(GAUSSIAN), "shp", tmp_path)
-    with pytest.raises(UsageError, match="there is no form `xslx`: did you mean `xlsx`"):
+    with pytest.raises(tapveil.ReaderError, match="there is no form `xslx`: did you mean `xlsx`"):
         convert(open_folder(GAUSSIAN), "xslx", tmp_path)
     monkeypatch.setitem(__import__("sys").modules, "h5py", None)
     with pytest.raises(tapveil.ReaderError, match=r"h5py is not installed: pip install 'tapveil\[omx\]'"):
@@ -310,9 +310,9 @@ def test_tables_can_be_chosen_and_files_of_them_verify(tmp_path: Path) -> None:
     (path,) = folder.convert("xlsx", tmp_path, tables=["total"])
     assert openpyxl.load_workbook(path).sheetnames == ["About", "Noise", "Places", "total"]
     assert verify_conversion(tmp_path, folder).findings == []
-    with pytest.raises(UsageError, match=r"there is no table `totl` .*did you mean"):
+    with pytest.raises(tapveil.ReaderError, match=r"there is no table `totl` .*did you mean"):
         folder.convert("csv", tmp_path / "other", tables=["totl"])
-    with pytest.raises(UsageError, match="tables cannot be chosen for `flows`, only for gpkg, xlsx, csv"):
+    with pytest.raises(tapveil.ReaderError, match="tables cannot be chosen for `flows`, only for gpkg, xlsx, csv"):
         folder.convert("flows", tmp_path / "other", tables=["total"])
 
 
