@@ -189,6 +189,16 @@ def test_days_of_two_definitions_are_never_compared(page: Page) -> None:
     assert page.get_by_text("2026-03, weekday, from").count() == 2, "a month is divided"
 
 
+OVERLAP = """
+() => {
+  const boxes = [...document.querySelectorAll("#drawing text")].map((each) => each.getBoundingClientRect());
+  return boxes.some((a, at) => boxes.slice(at + 1).some(
+    (b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom
+  ));
+}
+"""
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_no_violation_in_any_size(scheme: Any, path: Path, browser: Browser) -> None:
     page = opened(browser, path, [], color_scheme=scheme)
@@ -202,6 +212,9 @@ def test_axe_finds_no_violation_in_any_size(scheme: Any, path: Path, browser: Br
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
         assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+        for by in ("year", "day"):
+            page.select_option("#by", by)
+            assert not page.evaluate(OVERLAP), (name, by)
     page.close()
 
 

@@ -228,7 +228,8 @@ def _one_definition(*frames: Frame) -> None:
     if len(found) > 1:
         numbers = " and ".join(map(str, sorted(found)))
         raise ReaderError(
-            f"these days have definitions {numbers}, which cannot be compared: `breaks` says what changed"
+            f"these days have definitions {numbers}, which cannot be compared: choose days of one of them with "
+            "between(); `breaks` says what changed, and when"
         )
 
 

@@ -308,6 +308,8 @@ class Frame:
         return f"it has {self.days[0]} to {self.days[-1]}" if self.days else "it has none"
 
     def _require(self, key: str) -> None:
+        if key in self.cells and key not in self.keys:
+            raise ReaderError(f"rows are chosen by {' and '.join(self.keys) or 'nothing more'}, not by `{key}`")
         if key not in self.keys:
             hint = did_you_mean(key, self.keys) or f" (columns: {', '.join(self.keys)})"
             raise ReaderError(f"there is no column `{key}`{hint}")

@@ -67,6 +67,8 @@ SERIES_PROGRAMS: Mapping[str, int] = {
     "1b0e5f86f111b4e0bd6e880c9c593550c19be3aa79c4c1a526fc7cd6d664c96c": 2,
     "0a8ec1dd3a2e04add0c520ea9f4f1c93e4ba06390dd040033dda21237b885e13": 2,
     "2add900b05a20e0b9f06616c9b0022673ffc6e7765316a0153ec92228376d1e4": 2,
+    "f450c7f21cfffec5e962cfe20c1c6312dc6ff5d54164c5080a136c635a291b06": 2,
+    "c09f46e3f62034c232594c94dc1f839a4f7b9c60cf1f3110631c63269cc691fe": 2,
 }
 """Likewise, of the pages of series."""
 

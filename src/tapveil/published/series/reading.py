@@ -405,7 +405,7 @@ class Series:
             **where: Which parts, such as `mode="train"`; all of them by default.
 
         Returns:
-            A row for each day.
+            A row for each day, or for each release of tables without days.
 
         Raises:
             ReaderError: There is no table of totals, or no such part.
@@ -415,7 +415,8 @@ class Series:
             >>> len(tapveil.open(["published"]).total(mode="ferry"))
             2
         """
-        return self.totals.where(**where).sum(by=DATE)
+        parts = self.totals.where(**where)
+        return parts.sum(by=[key for key in (DATE, RELEASE) if key in parts.keys])
 
     def _coarser(self, own: TableClaim) -> Callable[[frozenset[str]], Frame | None]:
         def find(needed: frozenset[str]) -> Frame | None:

@@ -51,6 +51,7 @@ def test_a_pattern_and_a_list_give_one_table_per_name_over_all_days(tmp_path: Pa
     assert set(table.cells["release"].tolist()) == {"w00", "w01", "w02"}
     quay = table.where(tap_on_location="Quay", mode="train")
     assert len(quay) == 21
+    assert [len(series.total(**where)) for where in ({}, {"mode": "train"}, {"date": "2025-03-04"})] == [21, 21, 1]
     with pytest.raises(ReaderError, match="there is no place `Kway` in the folder"):
         table.where(tap_on_location="Kway")
     with pytest.raises(ReaderError, match="there is no table `totals` in the series: did you mean `total`"):
@@ -127,6 +128,8 @@ def test_a_break_of_definition_is_flagged_everywhere(what: str, change: dict[str
     for ask in (lambda: last.minus(second), quay.mean, quay.trend):
         with pytest.raises(ReaderError, match="definitions 1 and 2, which cannot be compared"):
             ask()
+    with pytest.raises(ReaderError, match="rows are chosen by date, not by `definition`"):
+        quay.where(definition="2")
     sums = series.table("on_location").sum(by="mode").rows()
     assert [row["definition"] for row in sums] == [1, 2], "numbers of two definitions are not added up"
     contents = json.loads((series.write(tmp_path / "out") / "series.json").read_text(encoding="utf-8"))

@@ -1,6 +1,6 @@
 "use strict";
 const $ = (id) => document.getElementById(id);
-const HEIGHT = 380, LEFT = 64, RIGHT = 14, TOP = 14, BOTTOM = 34, DAY = 864e5;
+const HEIGHT = 380, LEFT = 64, RIGHT = 14, TOP = 14, BOTTOM = 34, DAY = 864e5, DATE_WIDE = 76;
 const KINDS = ["weekday", "Saturday", "Sunday or holiday"];
 const STYLES = ["", "second", "third", "fourth"];
 const STYLE_NAMES = ["Solid", "dashed", "dotted", "dash and dot"];
@@ -202,15 +202,22 @@ function draw(all, by, chosen) {
     svg.append(element("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: y(at), y2: y(at) }));
     svg.append(element("text", { x: LEFT - 8, y: y(at) + 4, "text-anchor": "end" }, shown(at)));
   }
+  let free = 0; // where the text before ends
   for (const { x: at, text } of ticks(by, Math.max(2, Math.floor(width / 110)))) {
-    const place = x(at), near = place > width - 80;
+    const place = x(at), near = place > width - 80, from = near ? width - RIGHT - DATE_WIDE : place;
+    if (from < free) continue;
+    free = from + DATE_WIDE;
     svg.append(element("text", { x: near ? width - RIGHT : place, y: HEIGHT - 10, "text-anchor": near ? "end" : "start" }, text));
   }
-  const starts = startsOf(drawnLine);
+  const starts = startsOf(drawnLine), named = [];
   all.forEach(({ name, points: own }, style) => {
     line(svg, own, STYLES[style % STYLES.length], x, y, starts);
     const last = own.findLast(({ count }) => count !== null);
-    if (by === "year" && last) svg.append(element("text", { x: x(last.x) - 4, y: y(last.count) - 8, "text-anchor": "end" }, name));
+    if (by !== "year" || !last) return;
+    const at = { x: x(last.x) - 4, y: Math.max(y(last.count) - 8, TOP), "text-anchor": "end" }, aside = at.y < HEIGHT / 2 ? 16 : -16;
+    while (named.some((each) => Math.abs(each.x - at.x) < 40 && Math.abs(each.y - at.y) < 16)) at.y += aside; // below or above the others
+    named.push(at);
+    svg.append(element("text", at, name));
   });
   if (by !== "year")
     for (const day of new Set(breaksOf(drawnLine).map((each) => each.day))) {
