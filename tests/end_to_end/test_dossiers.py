@@ -73,6 +73,23 @@ def test_the_word_is_said_in_each_notion_and_a_card_that_counts_several_times_is
     assert ("; in table total, up to 4 trips of each in one cell." in dossier.markdown) == (name == "card-day")
 
 
+def test_what_a_figure_is_of_is_said_next_to_it(four: tuple[str, Dossier]) -> None:
+    """ρ in its notion; how ε was computed where trips share a cell (claim 19); no ε where none can be stated."""
+    name, dossier = four
+    text = dossier.markdown
+    notion = {
+        "card-day": "all trips of any one card on any one day added or removed",
+        "year-of-weeks": "all trips of any one card on any one day added or removed",
+        "bike-month": "any one trip replaced by any other",
+    }
+    assert ("As it is specified, it keeps ρ" in text) == (name in notion)
+    assert name not in notion or f"of zero-concentrated differential privacy for {notion[name]}" in text
+    assert ("computed from continuous Gaussian noise that is slightly narrower" in text) == (name == "card-day")
+    assert ("**no meaningful promise**: no ε can be stated" in text) == (name in ("paper", "bike-month"))
+    assert "ε none" not in text
+    assert ("Part 5 has the ε of all releases together." in text) == (name == "year-of-weeks")
+
+
 def test_it_prints_on_a4_with_the_promise_on_one_page(
     four: tuple[str, Dossier], browser: Browser, tmp_path: Path
 ) -> None:

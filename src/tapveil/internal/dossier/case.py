@@ -243,7 +243,7 @@ class Case:
 
     @property
     def together(self) -> Fraction | None:
-        """The ε of all releases that draw on a budget with this one, in the worst place; None where it is not known."""
+        """The ε of all releases that draw on a budget with this one, where it is largest; None if unknown."""
         if self.accounts_with:
             found = [account.epsilon for account in self.accounts_with.values()]
         elif self.is_recorded:

@@ -18,7 +18,7 @@ from tapveil.internal.dossier.case import Case, Intruder, Tried
 from tapveil.internal.dossier.figures import BELIEFS, SIZES, figures, people_of_account, together
 from tapveil.internal.dossier.hazards import MET, NOTE, YOURS, hazards, states
 from tapveil.internal.dossier.markup import Figure, Source, fact_mark, figure_mark
-from tapveil.internal.dossier.questions import Kept, asked, catalogue, compared, facts
+from tapveil.internal.dossier.questions import Kept, asked, catalogue, compared, facts, titles
 from tapveil.internal.intruder.result import ATTACKS
 from tapveil.internal.intruder.words import KNOWS, STRENGTH
 from tapveil.ledger import words as ledger_words
@@ -193,6 +193,7 @@ class Dossier:
             },
             **{
                 "catalogue": {key: Source(each) for key, each in catalogue().items()},
+                "titles": {key: Source(each) for key, each in titles().items()},
                 "answers": self.kept.answers,
                 "answers_file": self.answers_file,
             },
@@ -203,8 +204,11 @@ class Dossier:
             **{"gaussian": case.gaussian, "whole_cards": case.whole_cards, "together": together(case)},
             **{
                 "person_epsilon": "replaced" if manifest.totals else "epsilon",
-                "made_from": f"published counts{' and public totals' if manifest.totals else ''}",
+                "made_from": "published counts, public lists and public totals"
+                if manifest.totals
+                else "published counts and public lists",
             },
+            **{"counts_most": case.plan is not None and case.plan.source.most_per_row is not None},
             **{"unit": UNIT_NAMES[manifest.unit], "counted": COUNTED[manifest.unit], "noise": list(noise)},
             **{"looked": LOOKED[manifest.looked_at_trips], "worth": _worth(case)},
             **{"which": WHICH, "change": lambda neighbours: change(manifest.unit, neighbours)},

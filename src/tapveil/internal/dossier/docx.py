@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from importlib.resources import files
+from itertools import zip_longest
 from xml.sax.saxutils import escape, quoteattr
 
 from tapveil.internal.dossier.dots import Colour, dots_png
@@ -39,7 +40,7 @@ MARGIN, LETTER = 170, 100
 """Of a cell, and of a letter in it: about."""
 NEW_PAGES = ("promise", "nist", "law", "questions")
 """Parts that begin on a page of their own, as in print from a browser."""
-PICTURE = 800_000
+PICTURE = 610_000
 """How wide a square of dots is, in units of 1/360,000 cm."""
 _PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -95,15 +96,16 @@ class _Body:
     headings: int = 0
 
     def blocks(self, text: str) -> Iterator[str]:
-        for block in parsed(text):
-            yield from self._block(block)
+        every = list(parsed(text))
+        for block, following in zip_longest(every, every[1:]):
+            yield from self._block(block, following)
 
-    def _block(self, block: Block) -> Iterator[str]:
+    def _block(self, block: Block, following: Block | None) -> Iterator[str]:
         match block:
             case Heading():
                 yield self._heading(block)
             case Pictures(names):
-                yield from (self._picture(*self.pictures[name]) for name in names)
+                yield self._drawn([self.pictures[name] for name in names])
             case Table():
                 yield self._table(block)
             case Items(items):
@@ -111,7 +113,9 @@ class _Body:
             case Quote(paragraphs):
                 yield from (_paragraph(self._runs(each), "Quote") for each in paragraphs)
             case Paragraph(words):
-                yield _paragraph(self._runs(words))
+                yield _paragraph(
+                    self._runs(words), more="<w:keepNext/>" if isinstance(following, Table | Pictures) else ""
+                )
 
     def _heading(self, heading: Heading) -> str:
         self.headings += 1
@@ -122,7 +126,7 @@ class _Body:
             name = _bookmark(heading.identity)
             start = f'<w:bookmarkStart w:id="{self.headings}" w:name="{name}"/>'
             runs = f'{start}{runs}<w:bookmarkEnd w:id="{self.headings}"/>'
-        more = "<w:pageBreakBefore/>" if heading.identity in NEW_PAGES else ""
+        more = '<w:pageBreakBefore/><w:spacing w:before="0"/>' if heading.identity in NEW_PAGES else ""
         return _paragraph(runs, f"Heading{heading.level}", more)
 
     # --- tables ---
@@ -162,24 +166,23 @@ class _Body:
 
     # --- pictures ---
 
-    def _picture(self, title: str, panels: Sequence[Panel]) -> str:
-        """A title, and a table of squares of dots: what they are about above, their numbers below."""
+    def _drawn(self, pictures: Sequence[tuple[str, Sequence[Panel]]]) -> str:
+        """A table of squares of dots, all in one row: titles above, their numbers and what they are about below."""
+        panels = [panel for _, each in pictures for panel in each]
         shown = [(panel.heading, number, panel) for panel in panels for number in panel.numbers]
         abouts = [about for panel in panels for about in panel.about]
-        heads = [panel.heading if number == 0 else "" for panel in panels for number in range(len(panel.numbers))]
         squares = [
             self._image(number, panel.colour, f"{heading}. {about}: {number} of 100.")
             for (heading, number, panel), about in zip(shown, abouts, strict=True)
         ]
         rows = [
-            _plain_row([_run(each) if each else "" for each in heads], "CellHead"),
+            _plain_row([_run(title, "Strong") for title, _ in pictures], "Cell"),
+            _plain_row([_run(panel.heading) for panel in panels], "CellHead"),
             _plain_row(squares, "Cell"),
             _plain_row([_run(number) for _, number, _ in shown], "CellNumber"),
             _plain_row([_run(each) for each in abouts], "CellSmall"),
         ]
-        return _paragraph(_run(title, "Strong"), "Cell", "<w:keepNext/>") + _table(
-            [ROOM // len(shown)] * len(shown), rows
-        )
+        return _table([ROOM // len(shown)] * len(shown), rows)
 
     def _image(self, number: str, colour: str, said: str) -> str:
         self.images.append(dots_png(number, _rgb(colour), (0xDD, 0xDD, 0xDD)))
@@ -226,9 +229,13 @@ def _table(widths: Sequence[int], rows: Sequence[str], style: str = "TableNormal
 
 
 def _with_widths(row: str, widths: Sequence[int]) -> str:
-    cells = row.split("<w:tc>")
-    sized = (f'<w:tc><w:tcPr><w:tcW w:w="{width}" w:type="dxa"/></w:tcPr>' for width in widths)
-    return cells[0] + "".join(size + cell for size, cell in zip(sized, cells[1:], strict=True))
+    """Cells of one width each; in a row of fewer cells, each is as wide as several columns."""
+    start, *cells = row.split("<w:tc>")
+    wide = len(widths) // len(cells)
+    own = [sum(widths[place : place + wide]) for place in range(0, len(widths), wide)]
+    spans = f'<w:gridSpan w:val="{wide}"/>' if wide > 1 else ""
+    sized = (f'<w:tc><w:tcPr><w:tcW w:w="{width}" w:type="dxa"/>{spans}</w:tcPr>' for width in own)
+    return start + "".join(size + cell for size, cell in zip(sized, cells, strict=True))
 
 
 def _plain_row(cells: Sequence[str], style: str) -> str:
@@ -266,7 +273,7 @@ def _document(body: str) -> str:
     spaces = " ".join(f'xmlns:{name}="{space}"' for name, space in names.items())
     page = (
         '<w:sectPr><w:footerReference w:type="default" r:id="rId3"/><w:pgSz w:w="11906" w:h="16838"/>'
-        '<w:pgMar w:top="1021" w:right="907" w:bottom="1021" w:left="907" w:header="510" w:footer="510" w:gutter="0"/>'
+        '<w:pgMar w:top="794" w:right="907" w:bottom="907" w:left="907" w:header="397" w:footer="397" w:gutter="0"/>'
         "</w:sectPr>"
     )
     return f"{_HEAD}<w:document {spaces}><w:body>\n{body}\n{page}</w:body></w:document>"

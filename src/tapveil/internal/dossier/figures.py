@@ -75,6 +75,8 @@ def _promise(case: Case) -> Named:
         yield "gaussian.delta_singletons", _up(Fraction(str(part.delta_singletons)))
     bounds = manifest.bounds.model_dump(include={"trips_per_day", "trips_per_card", "cells_per_table"})
     yield from ((f"bound.{key}", _number(most)) for key, most in bounds.items() if most)
+    if case.plan and case.plan.source.most_per_row:
+        yield "bound.most", _number(case.plan.source.most_per_row)
     for place, total in enumerate(manifest.totals or ()):
         yield f"total.{place}", _number(total.trips)
     yield "total.count", _number(len(manifest.totals or ()))

@@ -56,8 +56,18 @@ class Kept:
 @cache
 def catalogue() -> Mapping[str, str]:
     """Every question, by its key."""
-    text = (files(__package__) / "questions.toml").read_text(encoding="utf-8")
-    return {key: each["question"] for key, each in tomllib.loads(text).items()}
+    return {key: each["question"] for key, each in _questions().items()}
+
+
+@cache
+def titles() -> Mapping[str, str]:
+    """The heading of every question, by its key."""
+    return {key: each["title"] for key, each in _questions().items()}
+
+
+@cache
+def _questions() -> Mapping[str, Mapping[str, str]]:
+    return tomllib.loads((files(__package__) / "questions.toml").read_text(encoding="utf-8"))
 
 
 def asked(case: Case) -> list[str]:

@@ -87,7 +87,7 @@ def test_given_exact_totals_nothing_is_said_of_what_is_added_or_removed() -> Non
     text = dossier.markdown
     assert "whether it was there" not in text.replace('("whether it was there")', "")
     assert "there or not" not in text
-    assert text.count("published counts and public totals alone") == 2
+    assert text.count("published counts, public lists and public totals alone") == 2
     assert "if it is added or removed" not in text
     assert "was not given the exact totals" in Dossier(replace(dossier.case, intruder=INTRUDER)).markdown
     assert "public totals" not in plain.markdown
@@ -99,7 +99,7 @@ def test_given_exact_totals_nothing_is_said_of_what_is_added_or_removed() -> Non
 def test_a_person_alone_in_a_cell_with_many_trips_is_shown_as_such() -> None:
     """What is said of one trip does not hold for several: they reach the threshold."""
     text, case = Dossier(case_of("3/paper")).markdown, case_of("3/paper")
-    assert "A single trip that is alone in its cell is published with probability" in text
+    assert "A cell may have a single trip in it and nobody else." in text
     many = [max(each.publish_probability(k) for each in case.mechanisms.values()) for k in (2, 5, 10, 20)]
     assert many == sorted(many)
     said = re.search(
@@ -109,7 +109,7 @@ def test_a_person_alone_in_a_cell_with_many_trips_is_shown_as_such() -> None:
     for shown, exact in zip(said.groups(), many, strict=True):
         assert 100 * exact <= Decimal(shown) <= 103 * exact
     cards = Dossier(case_of("3/cards")).markdown
-    assert "A single card" in cards
+    assert "A cell may have a single card in it" in cards
     assert "alone in one cell" not in cards, "a card counts once in a cell"
 
 
@@ -171,13 +171,13 @@ def test_what_is_given_or_answered_for_the_first_time_is_said_at_the_beginning(p
         write_kept(path, case, made.figures)
     again = Dossier(full, first)
     assert again.changed_questions == (["intruder", "audit", "ledger"], [])
-    assert "| Questions closed | | Intruder, Audit, Ledger |" in again.markdown
+    assert "| Questions closed | | Intruder test, Audit of the program, Ledger |" in again.markdown
     write_kept(path, bare, Dossier(bare).figures)
     path.write_text(path.read_text(encoding="utf-8").replace('answer = ""', 'answer = "Yes."', 1), encoding="utf-8")
     closed = Dossier(bare, read_kept(path))
     assert closed.changed_questions == ([closed.asked[0]], [])
     assert closed.changes == []
-    assert "| Questions closed | | Why epsilon |" in closed.markdown
+    assert "| Questions closed | | Why this epsilon |" in closed.markdown
     grown = Dossier(bare, replace(read_kept(path), last_figures={"days": "7"}))
     assert {"promise.replace.epsilon", "alone.cell"} <= set(grown.changes), "figures that were not there are new"
 

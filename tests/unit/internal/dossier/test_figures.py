@@ -411,6 +411,7 @@ KNOWN: dict[str, Check] = {
     r"together\.(\d+)(\.published)?": several,
     rf"belief\.beyond\.{NOTION}": lambda case, text, notion: close_above(text, 2 * loss(case, notion).delta),
     rf"belief\.([\d.]+)\.(before|{NOTION[1:-1]})": belief,
+    r"bound\.most": lambda case, text: number(text) == case.plan.source.counts.most,
     r"bound\.(\w+)": a_bound,
     r"bins\.minutes": lambda case, text: number(text) == case.manifest.time_minutes,
     r"total\.count": lambda case, text: number(text) == len(case.manifest.totals or ()),
@@ -491,6 +492,43 @@ def test_every_figure_of_a_plan_and_its_ledger_is_known(planned: Plan) -> None:
     opened = {r"questions\.open": lambda _, text: number(text) == len(asked(case))}
     used = check_every_figure(Dossier(case), KNOWN | opened)
     assert {each.partition("\\")[0] for each in used} >= {"account", "ledger", "total"}
+
+
+NUMBERS = """
+[release]
+name = "numbers"
+title = "Trips by day and stop"
+partition = ["date"]
+[source]
+path = "trips.csv"
+shape = "counts"
+counts = { most = 70 }
+first_day = 2025-01-06
+last_day = 2025-01-12
+[source.columns]
+count = "number"
+date = "date"
+tap_on_location = "stop"
+[privacy]
+unit = "trip"
+neighbours = "replace"
+mechanism = "gaussian"
+epsilon = 1
+delta = "1e-7"
+[[table]]
+name = "stops"
+columns = ["tap_on_location"]
+"""
+
+
+def test_where_rows_are_numbers_of_trips_it_says_how_many_of_a_row_are_counted(tmp_path: Path) -> None:
+    """Hazard 12 is met without a bound on units; of a row the others are dropped."""
+    (tmp_path / "plan.toml").write_text(NUMBERS, encoding="utf-8")
+    dossier = Dossier(read_case(tmp_path / "plan.toml", today=TODAY))
+    opened = {r"questions\.open": lambda _, text: number(text) == len(dossier.asked)}
+    assert r"bound\.most" in check_every_figure(dossier, KNOWN | opened)
+    assert "Of a row that is a number of trips, 70 are counted at most." in dossier.markdown
+    assert "number of trips, " not in golden("3/cards").markdown
 
 
 def test_a_figure_that_nobody_computes_again_is_noticed() -> None:

@@ -164,7 +164,15 @@ def test_given_exact_totals_the_state_is_that_of_what_is_exchanged() -> None:
 
 # --- what hazards name, where no other test shows it ------------------------------------------------------------------
 
-EVERY = ("3/paper", "3/cards", "3/dictionary", "3/gaussian", "3e/world-of-noise", "3f/calendar-totals")
+EVERY = (
+    "3/paper",
+    "3/cards",
+    "3/dictionary",
+    "3/gaussian",
+    "3d/world-of-hours",
+    "3e/world-of-noise",
+    "3f/calendar-totals",
+)
 
 
 @pytest.mark.parametrize("name", EVERY)
