@@ -323,6 +323,36 @@ def test_a_release_that_was_slipped_into_the_ledger_is_found(office: Office) -> 
     assert any("Warning: entry 7" in line for line in command(office.folder, ["approve", "plan.toml"]).out.split("\n"))
 
 
+def test_a_genuine_approval_that_was_copied_is_found(office: Office) -> None:
+    """Its signature is valid wherever it is: so what it says of the ledger and of days is checked there as well."""
+    first = office.approve()
+    release(office)
+    with Ledger.open(office.ledger) as ledger:
+        spend, head = next(each for each in ledger.entries if isinstance(each, Spend)), ledger.history.hashes[-1]
+
+    def slip_in(identity: str, approval: Approval) -> list[str]:
+        """Codes of the releases that were not approved, with one more."""
+        more = {"id": identity, "approval": approval.statement.id}
+        written = Approved(on=spend.on, statement=approval.text, signature=approval.signature)
+        for entry in (written, spend.model_copy(update=more)):
+            rewritten(office.ledger, entry.text("0" * 32))
+        with Ledger.open(office.ledger) as ledger:
+            assert [each.code for each in ledger.findings()].count("not-approved")
+            return [refused.reason for _, _, refused in ledger.history.unapproved()]
+
+    def changed(**more: object) -> Approval:
+        text = first.statement.model_copy(update=more).text
+        return Approval(text, office.officer.sign(text.encode(), APPROVAL))
+
+    codes = slip_in("8" * 32, changed(id="8" * 32, head=head))
+    assert codes == ["approval-again"]
+    codes = slip_in("9" * 32, changed(id="9" * 32, head="9" * 64, again=True))
+    assert codes == ["approval-again", "approval-other-history"]
+    lose_ledger(office)
+    appoint(start_ledger(Plan.read(office.path), "8", "1e-5"), [office.officer.public.line])
+    assert slip_in("7" * 32, first) == ["approval-other-ledger"]
+
+
 # --- routines ---------------------------------------------------------------------------------------------------------
 
 

@@ -261,20 +261,29 @@ class History:
 
     def refusal(self, approval: Approval | None, spend: Spend, also: Collection[str] = ()) -> Refused | None:
         """Why a release is not approved; None if it is, or need not be. `also`: keys that are required besides."""
-        repeats = any(isinstance(entry, Spend) and entry.repeats(spend) for entry in self.entries)
         uses = len(self.uses(approval.statement.id)) if approval and _statement(approval.text) else 0
         refused = _refusal(approval, spend, self.keys, also, uses)
         if refused or approval is None or not (self.keys or also):
             return refused
         stated = approval.statement
-        recorded = self.approvals.get(stated.id, approval)
+        if self.approvals.get(stated.id, approval).text != approval.text:
+            return Refused(Reason.USED)
+        return self._not_here(stated, spend, len(self.entries))
+
+    def _not_here(self, stated: Statement, spend: Spend, before: int) -> Refused | None:
+        """Why an approval is not for a release that follows this many entries of this ledger; None if it is."""
+        earlier = () if stated.again else self.entries[:before]
         cases = {
             Reason.OTHER_LEDGER: stated.ledger != self.ledger,
-            Reason.OTHER_HISTORY: stated.head not in self.hashes,
-            Reason.USED: recorded.text != approval.text,
-            Reason.AGAIN: repeats and not stated.again,
+            Reason.OTHER_HISTORY: self._places.get(stated.head, before) >= before,
+            Reason.AGAIN: any(isinstance(entry, Spend) and entry.repeats(spend) for entry in earlier),
         }
         return next((Refused(why) for why, holds in cases.items() if holds), None)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """Where each hash is."""
+        return {digest: place for place, digest in enumerate(self.hashes)}
 
     def unapproved(self) -> Iterator[tuple[int, Spend, Refused]]:
         """The releases on record that were not approved, though it was required, with the numbers of their entries."""
@@ -289,7 +298,10 @@ class History:
                 case Spend(approval=named) if keys or named:
                     approval = approvals.get(named or "")
                     also = [approval.key.line] if approval and approval.key else ()
-                    if refused := _refusal(approval, entry, keys, also, uses[named or ""], must=True):
+                    refused = _refusal(approval, entry, keys, also, uses[named or ""], must=True)
+                    if approval and not refused:
+                        refused = self._not_here(approval.statement, entry, number - 1)
+                    if refused:
                         yield number, entry, refused
                     uses[named or ""] += 1
 
