@@ -34,7 +34,7 @@ from tapveil.veil import crossing
 from tapveil.veil.release import release
 from tests.conftest import start_ledger
 from tests.support.commands import Said, command
-from tests.support.engines import CASES, Case, assert_same
+from tests.support.engines import CASES, TRIP, Case, assert_same
 from tests.support.postgres import DATABASE, PASSWORD, USER, Server, running
 
 FILES = {"path": "trips.parquet"}
@@ -71,6 +71,15 @@ def from_file(case: Case, folder: Path) -> Counted:
 
 @pytest.mark.parametrize("case", [case for case in CASES if "nul" not in case.needs], ids=lambda case: case.name)
 def test_a_database_counts_as_files_do(case: Case, connected: Server, tmp_path: Path) -> None:
+    connected.load("trips", case.table)
+    assert_same(count(case.plan(tmp_path, in_table("trips"))), from_file(case, tmp_path))
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if TRIP in case.text], ids=lambda case: case.name)
+def test_rows_grouped_by_raw_values_count_as_files_do(
+    case: Case, connected: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(steps, "FEW_GROUPS", 10**6)
     connected.load("trips", case.table)
     assert_same(count(case.plan(tmp_path, in_table("trips"))), from_file(case, tmp_path))
 

@@ -161,6 +161,7 @@ LEVELS = {
 PLACES = ["1001", "1002", "1003", "Central", "Žižkov", "東門", "e\u0301", "é", " Central ", "\u3000Central\u00a0", "-1"]
 ODD_PLACES = ["", "n/a", 'The "Folly", No. 3', "a\\b", "o'clock", "%_", "\t1001\n", "\u200bCentral", "😀", "central"]
 CARDS = [f"c{number}" for number in range(60)] + [" c1", "c1 ", "7", "7.0", " 7.0\t", "007", "7.00", "Č", "C1", "c-1.0"]
+CARDS += ["%.0", "c%", "8.0", "c 1", "c\n1", "c1\u3000", "cČ", "\x7f", "!", "~"]
 NO_CARDS = ["", " ", "NA", " NA ", None]
 MODES = ["bus", "train", "ferry", " bus ", "Bus", "", "tram"]
 

@@ -6,6 +6,12 @@
     counted    the packed key of each cell, and its count, for every maximal set of columns
                                                                      (one pass over the files)
 
+Where an engine has the trips as tables, and their raw values have few combinations, rows are grouped by these first:
+
+    groups_…   the rows of each combination of raw values, for every maximal set of columns
+                                                                     (one pass over the trips for each)
+    code_…, counted    as above, but from the groups
+
 Where the unit of protection is a card or a card's day, its trips are bounded before they are counted:
 
     rows       every row with its card, its day, its keys, and a pseudo-random rank from its own values
@@ -19,7 +25,7 @@ also counts refusals, and no row needs a decision. Smaller tables are summed fro
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tapveil.base.vocabulary import COUNT
@@ -30,7 +36,7 @@ from tapveil.counting.sql.scan import CARD_HASH, CARD_TEXT, LINE, UNSURE_CARD, l
 from tapveil.plan.model import Plan
 
 
-def raw_values_sql(columns: Sequence[Column]) -> str:
+def raw_values_sql(columns: Sequence[Column], rows: str = "trips") -> str:
     """Every distinct raw value of every text column, in one pass: a row has one value, in its own column.
 
     Unchanged for the engine, and as text for Python.
@@ -39,7 +45,7 @@ def raw_values_sql(columns: Sequence[Column]) -> str:
     raw = ", ".join(map(quoted, names))
     texts = ", ".join(f"CAST({quoted(name)} AS VARCHAR) AS {quoted(text_of(name))}" for name in names)
     sets = ", ".join(f"({quoted(name)})" for name in names)
-    return f"SELECT {raw}, {texts} FROM (SELECT {raw} FROM trips GROUP BY GROUPING SETS ({sets}))"
+    return f"SELECT {raw}, {texts} FROM (SELECT {raw} FROM {rows} GROUP BY GROUPING SETS ({sets}))"
 
 
 def text_of(name: str) -> str:
@@ -169,17 +175,74 @@ def refused_rows_sql(columns: Sequence[Column], card: Column | None, reasons: Re
 
 
 def counted_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
-    """The trips of every cell of every maximal set, and its rows; and the rows of every reason to refuse.
-
-    A row is one trip, or as many as its number says: `trips_of_row`, in the table of codes of that column.
-    """
+    """The trips of every cell of every maximal set, and its rows; and the rows of every reason to refuse."""
     words = ", ".join(word for cell_set in sets for word in cell_set.words)
     groups = ", ".join(f"({', '.join(cell_set.words)})" for cell_set in sets)
-    number = next((f"{quoted(code_table(column))}.trips_of_row" for column in columns if column.name == COUNT), "1")
+    number = _trips_of_row(columns)
     keys = _keys_sql(columns, sets, refusals_of_row_sql(columns), sets)
     rows = f"SELECT {keys}, {number} AS trips_of_row FROM trips {joins_sql(columns)}"
     trips = "count(*)" if number == "1" else "CAST(sum(trips_of_row) AS BIGINT)"
     return f"SELECT {words}, {trips} AS n, count(*) AS row_count FROM ({rows}) GROUP BY GROUPING SETS ({groups})"
+
+
+def grouped_columns(columns: Sequence[Column], key: Collection[str]) -> list[Column]:
+    """What rows are grouped by for a set of columns: these, what decides their meaning, and the number of trips."""
+    lookups = any(column.for_mode for column in columns if column.name in key)
+    return [each for each in columns if each.name in key or each.name == COUNT or (lookups and each.name == "mode")]
+
+
+def _group(columns: Sequence[Column], key: Collection[str]) -> list[str]:
+    return [quoted(column.name) for column in grouped_columns(columns, key)]
+
+
+def groups_sql(columns: Sequence[Column], key: Collection[str], trips: str) -> str:
+    """The rows of every combination of raw values of a set: one pass, in which hardly anything is computed."""
+    group = ", ".join([*_group(columns, key), "refused"])
+    typed = refusals_of_row_sql([column for column in columns if column.arithmetic])
+    rows = (
+        f"SELECT {', '.join([*_group(columns, key), f'CAST(0{typed} AS BIGINT) AS refused'])} FROM ({trips}) AS trips"
+    )
+    return f"SELECT {group}, count(*) AS row_count FROM ({rows}) GROUP BY {group}"
+
+
+def number_of_groups_sql(columns: Sequence[Column], keys: Sequence[Collection[str]], trips: str, most: int) -> str:
+    """How many of these combinations each set has, among as many rows."""
+    texts = (", ".join([f"CAST({each} AS VARCHAR)" for each in _group(columns, key)] or ["''"]) for key in keys)
+    numbers = ", ".join(f"count(DISTINCT concat_ws('|', {each})) AS groups_{n}" for n, each in enumerate(texts))
+    return f"SELECT count(*) AS row_count, {numbers} FROM (SELECT * FROM ({trips}) AS trips LIMIT {most}) AS first_rows"
+
+
+def group_table(index: int) -> str:
+    """The table of the groups of a set."""
+    return f"groups_{index}"
+
+
+def rows_of_groups_sql(number: int) -> str:
+    """How many rows there are: one number, if every set was grouped from the same rows."""
+    rows = (f"SELECT CAST(sum(row_count) AS BIGINT) AS n FROM {group_table(index)}" for index in range(number))
+    return " UNION ".join(rows)
+
+
+def counted_groups_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
+    """The same as `counted_sql`, from groups of rows. Only for columns that refuse no row of another set's groups."""
+    parts = []
+    for cell_set in sets:
+        inside = grouped_columns(columns, cell_set.packing.columns)
+        texts = [column for column in inside if not column.arithmetic]
+        keys = _keys_sql(inside, [cell_set], f" + trips.refused{refusals_of_row_sql(texts)}", [cell_set])
+        groups = f"SELECT {keys}, {_trips_of_row(inside)} * row_count AS n, row_count "
+        groups += f"FROM {group_table(cell_set.index)} AS trips {joins_sql(texts)}"
+        words = ", ".join(
+            f"{word if each is cell_set else 'CAST(NULL AS BIGINT)'} AS {word}" for each in sets for word in each.words
+        )
+        sums = ", ".join(f"CAST(sum({each}) AS BIGINT) AS {each}" for each in ("n", "row_count"))
+        parts.append(f"SELECT {words}, {sums} FROM ({groups}) GROUP BY {', '.join(cell_set.words)}")
+    return " UNION ALL ".join(parts)
+
+
+def _trips_of_row(columns: Sequence[Column]) -> str:
+    """A row is one trip, or as many as its number says."""
+    return next((f"{quoted(code_table(column))}.trips_of_row" for column in columns if column.name == COUNT), "1")
 
 
 def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, reasons: Reasons) -> str:

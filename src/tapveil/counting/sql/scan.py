@@ -215,20 +215,31 @@ def _card_sql(group: FileGroup, theirs: str, missing: frozenset[str] = frozenset
     other = f"CASE WHEN {whole} NOT IN ({none}) THEN {whole} END"
     if raw == "number":
         return other
-    # Nearly all cards are plain, and what is looked for above is slow where an engine computes it at each use.
     text = _as_text(stored, raw)
-    plain = f"{_is_plain_sql(text)} AND right({text}, 2) <> '.0' AND {text} NOT IN ({none})"
-    return f"CASE WHEN {plain} THEN {text} ELSE {other} END"
+    return f"CASE WHEN {_is_plain_card_sql(text, none)} THEN {text} ELSE {other} END"
+
+
+def _is_plain_card_sql(text: str, none: str) -> str:
+    """Whether a card is its text as it is; nearly all are, and what is looked for elsewhere is slow in each row."""
+    return f"NOT regexp_matches({text}, '[^!-~]') AND {text} NOT LIKE '%.0' AND {text} NOT IN ({none})"
 
 
 def cards_among_sql(files: TripFiles, theirs: str) -> str:
     """The texts of the table `texts` that are cards: one pass over only the card column."""
     cards = " UNION ALL ".join(
-        f"SELECT {_card_sql(group, theirs)} AS card FROM {_scan_sql(group, number)}"
+        f"SELECT {_card_sql(group, theirs)} AS card FROM {_scan_sql(group, number)}{_may_be_among_sql(group, theirs)}"
         for number, group in enumerate(files.groups)
         if theirs in group.names
     )
     return f"SELECT DISTINCT card FROM ({cards}) SEMI JOIN texts ON card = texts.text"
+
+
+def _may_be_among_sql(group: FileGroup, theirs: str) -> str:
+    """Leave out plain cards that are none of the texts, before anything is computed for them."""
+    if group.type_of(theirs) == "number":
+        return ""
+    text = _as_text(_stored(group, theirs), group.type_of(theirs))
+    return f" WHERE {text} IN (SELECT text FROM texts) OR NOT ({_is_plain_card_sql(text, literal(''))})"
 
 
 def _as_text(value: str, raw: str) -> str:

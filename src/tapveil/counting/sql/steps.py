@@ -29,6 +29,10 @@ from tapveil.trips.excerpt import MOST, Excerpt
 from tapveil.trips.files import told_apart
 from tapveil.trips.reasons import Reason
 
+_CHANGED = "a trip file changed while it was read; run the command again when it is complete"
+SAMPLE, FEW_GROUPS = 65_536, 1_000
+"""Rows are grouped where the first of them have few combinations of raw values, or fewer than half of their number."""
+
 
 def count(
     plan: Plan,
@@ -127,14 +131,17 @@ class _Counting:
         self._reasons = codes.Reasons([*self._columns, *([self._card] if self._card else [])])
         self._trips = scan.trips_sql(plan, database.files, self._columns, self._reasons)
         self._used = set(plan.columns.read.values())
+        self._keys = query.maximal_sets(plan.columns.of(table) for table in plan.table)
+        self._groups: list[list[Column]] = []
+        self._refusing: set[str] = set()
 
     def run(self) -> Counted:
         """Learn the codes of all columns, then count by them."""
         with self._database.stage(self._progress, Stage.READING_VALUES):
+            self._group()
             coded = self._code()
         sizes = {code.column.name: len(code.labels) for code in coded}
-        keys = query.maximal_sets(self._plan.columns.of(table) for table in self._plan.table)
-        packings = [Packing(key, tuple(sizes[column] for column in key)) for key in keys]
+        packings = [Packing(key, tuple(sizes[column] for column in key)) for key in self._keys]
         sets = [query.CellSet(index, packing) for index, packing in enumerate(packings)]
         return self._count_units(coded, sets, self._card) if self._card else self._count_trips(coded, sets)
 
@@ -145,7 +152,11 @@ class _Counting:
 
     def _count_trips(self, coded: Sequence[Code], sets: Sequence[query.CellSet]) -> Counted:
         with self._database.stage(self._progress, Stage.COUNTING_TRIPS):
-            lines = self._pass("counted", query.counted_sql(self._columns, sets))
+            if self._groups_tell_refusals():
+                self._database.create("counted", query.counted_groups_sql(self._columns, sets))
+                lines = Counter[Reason]()
+            else:
+                lines = self._pass("counted", query.counted_sql(self._columns, sets))
         states = self._states(query.states_sql(sets))
         tables = self._tables(coded, sets, query.table_sql)
         return Counted(tables, self._refusals(states, states.pop(0, 0), lines))
@@ -189,23 +200,60 @@ class _Counting:
         self._database.create("rows", pairing.rows_of_taps_sql(self._plan, coded, sets))
         return lines
 
+    def _group(self) -> None:
+        """Group the rows by raw values, where that pays: values and counts then follow from groups, not from rows."""
+        if self._card or not self._database.rereads:
+            return
+        groups = [query.grouped_columns(self._columns, key) for key in self._keys]
+        if any(all(column not in group for group in groups) for column in self._columns):
+            return  # its values, and what it refuses, would not be known
+        sample = query.number_of_groups_sql(self._columns, self._keys, self._trips, SAMPLE)
+        (numbers,) = self._database.look(sample, self._used)[0].to_pylist()
+        rows = numbers.pop("row_count")
+        if max(numbers.values()) > max(FEW_GROUPS, rows // 2):
+            return
+        for index, key in enumerate(self._keys):
+            groups_of = query.groups_sql(self._columns, key, self._trips)
+            self._database.read(query.group_table(index), groups_of, self._used)
+        if len(self._database.fetch(query.rows_of_groups_sql(len(groups)))) > 1:
+            raise TripDataError(_CHANGED)
+        self._groups = groups
+
+    def _groups_tell_refusals(self) -> bool:
+        """Whether the groups of each set have all texts that refuse a row."""
+        of_texts = [column for column in self._columns if column.name in self._refusing]
+        return bool(self._groups) and all(column in group for column in of_texts for group in self._groups)
+
     def _code(self) -> list[Code]:
         """Every column with its labels; the codes of raw values are uploaded as tables to join."""
-        found = pa.table({})
-        if not all(column.arithmetic for column in self._columns):
-            sql = over_trips(self._trips, query.raw_values_sql(self._columns))
-            found, _ = self._database.look(sql, self._used)
+        found = self._raw_values()
         return [
             Code(column, column.fixed_labels)
             if column.arithmetic
-            else self._code_raw_values(column, found.column(column.name), found.column(query.text_of(column.name)))
+            else self._code_raw_values(column, *found[column.name])
             for column in self._columns
         ]
+
+    def _raw_values(self) -> dict[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]:
+        """The distinct raw values of each text column, unchanged and as texts."""
+        found = dict[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]()
+        for index, columns in enumerate(self._groups or [self._columns]):
+            texts = [column for column in columns if not column.arithmetic and column.name not in found]
+            if not texts:
+                continue
+            if self._groups:
+                values = self._database.fetch(query.raw_values_sql(texts, query.group_table(index)))
+            else:
+                values, _ = self._database.look(over_trips(self._trips, query.raw_values_sql(texts)), self._used)
+            found |= {each.name: (values.column(each.name), values.column(query.text_of(each.name))) for each in texts}
+        return found
 
     def _code_raw_values(self, column: Column, raw_values: pa.ChunkedArray, as_texts: pa.ChunkedArray) -> Code:
         known = raw_values.is_valid()
         texts: list[str] = as_texts.filter(known).to_pylist()
         code, values = codes.assign(column, texts, self._reasons)
+        if any(value.refusal for value in values):
+            self._refusing.add(column.name)
         coded = {
             "raw_value": pa.chunked_array([*raw_values.filter(known).chunks, pa.nulls(1, raw_values.type)]),
             "code": pa.array([value.codes[0] for value in values], pa.int64()),
@@ -253,7 +301,7 @@ class _Counting:
         """How many rows count, and how many do not, by key."""
         states = Counter({found["refusal"]: found["n"] for found in self._database.fetch(sql).to_pylist()})
         if states[query.STRAY]:
-            raise TripDataError("a trip file changed while it was read; run the command again when it is complete")
+            raise TripDataError(_CHANGED)
         return states
 
     def _refusals(self, refused: Counter[int], accepted: int, lines: Counter[Reason]) -> Refusals:

@@ -47,6 +47,7 @@ class DuckDB(Database):
     """The embedded engine; see `Database`."""
 
     locates = True
+    rereads = False
 
     def __init__(self, session: duckdb.DuckDBPyConnection, files: TripFiles) -> None:
         self.files, self.rows_at_once = files, ROWS_AT_ONCE
