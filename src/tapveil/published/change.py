@@ -34,12 +34,13 @@ def mean(frame: Frame) -> Frame:
     daily = _by_day(frame)
     _one_definition(daily)
     keys, groups = _keys(daily), _groups(daily)
-    found = variation.mean(_panel(daily, groups))
-    numbers = {DAYS: np.full(len(groups), len(daily.days), np.int64), MEAN: found.value, **_ends(found)}
+    means = variation.mean(_panel(daily, groups))
+    numbers = {DAYS: np.full(len(groups), len(daily.days), np.int64), MEAN: means.value, **_ends(means)}
     chosen = {**daily.chosen, DATE: frozenset(daily.days)}
     cells = {**_columns(keys, groups), **numbers}
     history = frame.history or daily
-    return replace(daily, cells=cells, keys=keys, adds_up=False, history=history, chosen=chosen, noise=None, leans=None)
+    found = replace(daily, cells=cells, keys=keys, adds_up=False, history=history, chosen=chosen)
+    return replace(found, noise=None, left_out=None, leans=None)  # which are of the numbers of each day
 
 
 def trend(frame: Frame, comparisons: int = 1) -> Changes:

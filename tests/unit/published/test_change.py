@@ -80,6 +80,8 @@ def test_means_sums_and_days_say_the_same_of_a_week(places: Frame) -> None:
             assert other["count"] == round(7 * row["mean"])
             assert other["low"] == pytest.approx(7 * row["low"])
             assert other["real"] == row["real"]
+    means_of_sums = places.sum(by=["tap_on_location", "date"]).mean()
+    assert means_of_sums.where(tap_on_location="Grown").rows()[0]["days"] == len(places.days)
 
 
 def test_a_day_is_compared_by_how_days_differ(places: Frame) -> None:

@@ -15,6 +15,7 @@ from tapveil.base.vocabulary import EVERY_MODE, PLACES
 from tapveil.published.change import NOISE_HIGH, NOISE_LOW
 from tapveil.published.folder import Folder
 from tapveil.published.frame import DATE
+from tapveil.published.manifest import TableClaim
 from tapveil.published.names import DAMAGED
 
 
@@ -54,22 +55,37 @@ def places(folder: Folder) -> list[Place]:
 
 
 def numbers_of_places(folder: Folder) -> Iterator[tuple[str, Mapping[str, Mapping[tuple[str, str], float | None]]]]:
-    """Of each table of places by day: the mean of a day, and the interval of its noise, by mode and place."""
-    for claim in folder.manifest.tables:
-        kinds = [folder.manifest.columns[column] for column in claim.columns]
-        keys = folder.manifest.keys(claim)
-        if kinds != ["location"] or claim.level is not None or not {*keys} <= {"mode", DATE, claim.columns[0]}:
-            continue
-        if DATE not in keys:
-            continue
-        means = folder.table(claim.name).mean(over="date")
-        named = means.cells[claim.columns[0]].tolist()
+    """The mean of a day at each place, and the interval of its noise, by mode and place: of each table of places alone.
+
+    In a folder of every cell, of sums as well, where places at one end of trips have other columns in every table.
+    """
+    daily = list(_daily(folder))
+    alone = [(claim.name, claim.name, claim.columns[0]) for claim, _ in daily if len(claim.columns) == 1]
+    others = dict.fromkeys(end for _, ends in daily for end in ends if end not in {column for *_, column in alone})
+    for end in others if folder.manifest.is_world else ():
+        claims = [(len(ends), len(claim.columns), claim.name) for claim, ends in daily if end in ends]
+        alone.append((end, min(claims)[-1], end))
+    for name, table, column in alone:
+        frame = folder.table(table)
+        keys = [key for key in ("mode", DATE, column) if key in frame.keys]
+        means = (frame if len(keys) == len(frame.keys) else frame.sum(by=keys)).mean(over="date")
+        named = means.cells[column].tolist()
         modes = means.cells["mode"].tolist() if "mode" in keys else [""] * len(named)
         own = {}
-        for name, column in (("mean", "mean"), ("low", NOISE_LOW), ("high", NOISE_HIGH)):
-            values = [None if np.isnan(each) else round(each, 3) for each in means.cells[column].tolist()]
-            own[f"{claim.name}_{name}"] = dict(zip(zip(modes, named, strict=True), values, strict=True))
-        yield claim.name, own
+        for end, limit in (("mean", "mean"), ("low", NOISE_LOW), ("high", NOISE_HIGH)):
+            values = [None if np.isnan(each) else round(each, 3) for each in means.cells[limit].tolist()]
+            own[f"{name}_{end}"] = dict(zip(zip(modes, named, strict=True), values, strict=True))
+        yield name, own
+
+
+def _daily(folder: Folder) -> Iterator[tuple[TableClaim, Sequence[str]]]:
+    """The tables by day and place that nothing else splits but the mode, and their columns of places."""
+    manifest = folder.manifest
+    for claim in manifest.tables:
+        ends = [column for column in claim.columns if manifest.columns[column] == "location"]
+        keys = manifest.keys(claim)
+        if ends and claim.level is None and DATE in keys and {*keys} <= {"mode", DATE, *claim.columns}:
+            yield claim, ends
 
 
 def _place(feature: Mapping[str, Any]) -> Place:

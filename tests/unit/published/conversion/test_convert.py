@@ -10,6 +10,7 @@ import sqlite3
 import struct
 import subprocess
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,27 @@ def test_gdal_reads_the_geopackage(tmp_path: Path) -> None:
     shapely = pytest.importorskip("shapely")
     drawn = shapely.from_wkb(shapes)
     assert info["total_bounds"] == pytest.approx(shapely.total_bounds(drawn))
+
+
+def test_places_of_a_folder_of_every_cell_have_the_sums_of_its_tables(tmp_path: Path) -> None:
+    """Its tables have places with times or other places, and none has them alone."""
+    opened = open_folder(GOLDEN / "3d" / "world")
+    (path,) = convert(opened, "gpkg", tmp_path)
+    with closing(sqlite3.connect(path)) as database:
+        columns = [row[1] for row in database.execute("PRAGMA table_info(places)")]
+        assert [name for name in columns if "location" in name] == [
+            f"tap_{end}_location_{number}" for end in ("on", "off") for number in ("mean", "low", "high")
+        ]
+        rows = database.execute(
+            "SELECT mode, name, tap_on_location_mean, tap_on_location_low, tap_on_location_high FROM places"
+        ).fetchall()
+    table = opened.table("origin_time")
+    assert len(rows) > 5
+    for mode, name, mean, low, high in rows:
+        cells = table.where(mode=mode, tap_on_location=name)
+        assert mean == pytest.approx(sum(row["count"] for row in cells.rows()) / len(table.days), abs=1e-3)
+        noise = cells.sum(by="date").mean().rows()[0]
+        assert (low, high) == pytest.approx((noise["noise_low"], noise["noise_high"]), abs=1e-3)
 
 
 def test_r_reads_the_geopackage_and_the_workbook(tmp_path: Path) -> None:
