@@ -17,6 +17,7 @@ from tapveil.internal.dossier import docx, markup, page
 from tapveil.internal.dossier.case import Case, Intruder, Tried
 from tapveil.internal.dossier.figures import BELIEFS, SIZES, figures, people_of_account, together
 from tapveil.internal.dossier.hazards import MET, NOTE, YOURS, hazards, states
+from tapveil.internal.dossier.labels import label
 from tapveil.internal.dossier.markup import Figure, Source, fact_mark, figure_mark
 from tapveil.internal.dossier.questions import Kept, asked, catalogue, compared, facts, titles
 from tapveil.internal.intruder.result import ATTACKS
@@ -199,7 +200,7 @@ class Dossier:
             },
             **{"changed_facts": self.changed_facts},
             **{"changed_sources": self.changed_sources, "changed_questions": self.changed_questions},
-            **{"changes": self.changes, "last_on": self.kept.last_on, "label": _label, "software": __version__},
+            **{"changes": self.changes, "last_on": self.kept.last_on, "label": label, "software": __version__},
             **{"neighbours": case.neighbours, "guarantees": case.guarantees, "loss": case.loss, "meant": case.meant},
             **{"gaussian": case.gaussian, "whole_cards": case.whole_cards, "together": together(case)},
             **{
@@ -230,10 +231,6 @@ def _title(found: Attacker) -> str:
 def _source(key: str) -> str | None:
     """What a figure is known from, where that is given or not."""
     return SOURCES.get(key.partition(".")[0])
-
-
-def _label(key: str) -> str:
-    return key.replace(".", ", ").replace("_", " ")
 
 
 def _worth(case: Case) -> str:
