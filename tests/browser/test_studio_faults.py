@@ -19,6 +19,7 @@ from tapveil.published.explorer import contents
 from tests.browser.studio import Opened, drawn, go
 from tests.browser.test_parts import STILL
 from tests.browser.test_world import DAY, view
+from tests.support.commands import command
 from tests.support.example import PLAN, WHARVES, prepare
 from tests.support.tampering import redraw
 
@@ -201,6 +202,76 @@ def test_a_window_that_gets_narrower_while_something_is_under_way_is_drawn_again
         page.evaluate("() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")
         page.evaluate("() => window.over()")
         page.wait_for_function("() => document.querySelector('#accurate svg.plot').viewBox.baseVal.width < 390")
+
+
+def test_a_budget_that_a_command_changes_is_shown_and_what_was_opened_stays_open(
+    browser: Browser, harbour: Path
+) -> None:
+    with Opened.of(browser, harbour) as found:
+        page = found.page
+        go(page, "budget")
+        page.locator("#accounts summary").click()
+        raise_budget(harbour, "11")
+        page.wait_for_function("() => document.getElementById('accounts').textContent.includes('ε 11')")
+        assert page.locator("#raise-reason").is_visible()
+
+
+def raise_budget(folder: Path, epsilon: str) -> None:
+    more = ["--epsilon", epsilon, "--delta", "1e-5", "--reason", "more days", "--by", "A. Officer"]
+    assert command(folder, ["ledger", "budget", "plan.toml", *more]).code == 0
+
+
+def test_what_the_ledger_was_is_not_shown_where_a_command_overtook_the_answer(browser: Browser, harbour: Path) -> None:
+    with Opened.of(browser, harbour) as found:
+        page = found.page
+        held: list[tuple[Route, APIResponse]] = []
+        page.route("**/api/ledger", lambda route: held.append((route, route.fetch())), times=1)
+        page.locator("#to-budget").click()
+        while not held:
+            page.wait_for_timeout(10)
+        before = page.evaluate("() => studio.project.forgotten")
+        raise_budget(harbour, "12")
+        page.wait_for_function("(before) => studio.project.forgotten > before", arg=before)
+        ((route, answer),) = held
+        route.fulfill(response=answer)
+        drawn(page, "budget")
+        assert "ε 12" in page.inner_text("#accounts")
+
+
+LONG = ("Nadaprabhu Kempegowda Station, Majestic", "人民广场地铁站一号口人民广场地铁站一号口", "W" * 40)
+
+
+def test_long_names_stay_within_their_picture(browser: Browser, harbour: Path) -> None:
+    with Opened.of(browser, harbour) as found:
+        left: list[float] = found.page.evaluate(
+            """(names) => {
+              const bars = names.map((label) => ({label, share: 1 / names.length}));
+              const picture = distribution("place", {kind: "category", bars, filled: 1, kinds: names.length});
+              document.body.append(picture);
+              return [...picture.querySelectorAll("text")].map((text) => text.getBBox().x);
+            }""",
+            LONG,
+        )
+        assert len(left) == 2 * len(LONG)
+        assert min(left) >= 0
+
+
+def test_a_plan_that_changes_while_it_is_checked_is_not_said_to_be_checked(browser: Browser, harbour: Path) -> None:
+    with Opened.of(browser, harbour) as found:
+        page = found.page
+        held: list[Route] = []
+        go(page, "check")
+        page.route("**/api/job", lambda route: held.append(route), times=1)
+        page.locator("#check-run").click()
+        while not held:
+            page.wait_for_timeout(10)
+        known = page.evaluate("() => studio.project.plan.version")
+        (harbour / "plan.toml").write_text(PLAN.replace("epsilon = 1", "epsilon = 2"), encoding="utf-8")
+        page.wait_for_function("(known) => studio.project.plan.version !== known", arg=known)
+        held[0].continue_()
+        page.wait_for_selector("#trouble:not([hidden])")
+        drawn(page, "check")
+        assert page.locator("#found").count() == 0
 
 
 def test_areas_are_drawn_on_the_map(browser: Browser, harbour: Path) -> None:

@@ -342,6 +342,10 @@ def test_the_whole_way_and_back_to_the_shell(tmp_path: Path) -> None:
         with pytest.raises(RefusedError) as refused:
             page.call("release", output="second")
         assert refused.value.error["code"] == "again"
+        known = page.call("ledger")
+        assert known["repeats"]
+        (spent,) = [entry["epsilon"] for entry in known["entries"] if entry["kind"] == "release"]
+        assert float(known["accounts"][0]["spent"]) == pytest.approx(float(spent), abs=0.01), "it is the only one"
         page.close()
 
     again = tapveil(tmp_path, "release", "plan.toml", "-o", "again", "--again")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR
+from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -28,9 +29,13 @@ from tapveil.studio.studio import Found, Given, Studio, sentence_of
 from tapveil.veil.spend import would_spend
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from tapveil.internal.schedule import Schedule
 
 DIGITS = 5
+LATEST = 11
+"""Releases that are drawn on the line of their days."""
 
 
 def ledger(studio: Studio, given: Given) -> Found:
@@ -66,26 +71,44 @@ def ledger(studio: Studio, given: Given) -> Found:
         with Ledger.open(path) as book:
             entries = book.entries
             try:
+                spend = would_spend(plan)
+                repeats = bool(repeated(entries, spend))
                 refuse_outdated(book, studio.project.folder, paid=False)
-                book.refuse(would_spend(plan), again=True)
-                repeats = bool(repeated(entries, would_spend(plan)))
+                book.refuse(spend, again=True)
             except LedgerError as error:
                 refused = str(error)
             findings = [each.sentence for each in book.findings(beside=map(folder_of, around_ledger(path)))]
     except LedgerError as error:
         return found | {"intact": False, "findings": [str(error)], "next": "refused", "refused": str(error)}
+    kept = accounts(entries)
     return found | {
         "next": "refused" if refused else "again" if repeats else "release",
         "refused": refused,
         "repeats": repeats,
         "intact": not findings,
         "findings": findings,
-        "entries": [*_entries(entries)],
-        "accounts": [_account(each) for each in accounts(entries)],
+        "entries": [*_entries(entries, _alone(studio, kept))],
+        "accounts": [_account(each) for each in kept],
     }
 
 
-def _entries(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
+def _alone(studio: Studio, kept: Sequence[Account]) -> dict[str, str]:
+    """What each of the latest releases spends by itself, at the delta of its budget, where there is a bound."""
+    found = {}
+    for account in kept:
+        for spend in account.spends[-LATEST:]:
+            key = ("alone", spend.id, str(account.budget.delta))
+            epsilon = studio.remembered(key, partial(_epsilon, Account(account.budget, (spend,))))
+            if epsilon is not None:
+                found[spend.id] = decimal_text(epsilon, 3, ROUND_CEILING)
+    return found
+
+
+def _epsilon(account: Account) -> Fraction | None:
+    return account.epsilon
+
+
+def _entries(entries: Sequence[Entry], alone: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     status = {entry.id: "published" for entry in entries if isinstance(entry, Published)}
     status |= {entry.id: "withdrawn" for entry in entries if isinstance(entry, Withdrawn)}
     for entry in entries:
@@ -95,6 +118,7 @@ def _entries(entries: Sequence[Entry]) -> Iterator[dict[str, Any]]:
                 "kind": "release",
                 "what": words.release(entry),
                 "release_id": entry.id,
+                "epsilon": alone.get(entry.id),
                 "data_set": entry.data_set,
                 "unit": entry.unit,
                 "first_day": entry.first_day and entry.first_day.isoformat(),

@@ -218,9 +218,11 @@ class Project:
 
     def changes(self) -> list[str]:
         """What has changed on the disk since this was asked last."""
+        ledger = self._ledger
         now: dict[str, object] = {
             "plan": self.version,
-            "ledger": _stamp(self._ledger),
+            # The head too: while somebody else reads the ledger, what is written stays in a file beside it.
+            "ledger": [_stamp(ledger), _stamp(ledger.with_name(f"{ledger.name}.head"))],
             "folder": [path.name for path in self.published],
             "answers": [_stamp(path) for path in sorted(self.folder.glob("*.dossier.toml"))],
             "data": [(each["path"], each["size"]) for each in self.data],

@@ -48,7 +48,8 @@ class Server:
         self.changes: Callable[[], list[str]] = list
         """Which files have changed since it was asked last."""
         self._streams: list[queue.Queue[Event]] = []
-        self._lock, self._room = threading.Lock(), threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._lock, self._looking = threading.Lock(), threading.Lock()
+        self._room = threading.BoundedSemaphore(MOST_CONNECTIONS)
         self._unproven: dict[socket.socket, None] = {}
         """Connections that have shown no key yet, the oldest first."""
         self._closed = threading.Event()
@@ -77,16 +78,19 @@ class Server:
         """End when the browser has gone, though never in the middle of a release; say what changes on the disk."""
         started = time.monotonic()
         while not self._closed.wait(1.0):
-            # Whatever lies in the folder, such as a plan nested too deep to be read, the studio ends with its browser.
-            with suppress(Exception):
-                if changed := self.changes():
-                    self.tell({"event": "changed", "what": changed})
+            self._look()
             if not self.door.was_entered:
                 gone = time.monotonic() - started > TO_ENTER
             else:
                 gone = self.door.gone_for > COMING_BACK
             if gone:
                 self.jobs.end()
+
+    def _look(self) -> None:
+        # Whatever lies in the folder, such as a plan nested too deep to be read, the studio ends with its browser.
+        with self._looking, suppress(Exception):
+            if changed := self.changes():
+                self.tell({"event": "changed", "what": changed})
 
     # --- connections --------------------------------------------------------------------------------------------------
 
@@ -212,6 +216,7 @@ class Server:
         self.door.stream(+1)
         try:
             respond(connection, HTTPStatus.OK, None, "application/x-ndjson")
+            self._look()  # before the page reads anything: what changes after that is told
             mine.put({"event": "hello", "jobs": [job.as_json for job in self.jobs.all]})
             spoken = time.monotonic()
             while not self._closed.is_set():

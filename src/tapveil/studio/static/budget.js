@@ -34,10 +34,9 @@ class BudgetStep {
   }
 
   async draw() {
-    const { project, wire } = this.app;
+    const { project } = this.app;
     if (!project.plan.valid) return el("div", { class: "cards" }, mistakes(this.app));
-    project.ledger ??= await wire.call("ledger");
-    const { ledger } = project;
+    const ledger = await project.known("ledger");
     return el(
       "div",
       { class: "cards" },
@@ -207,10 +206,10 @@ class BudgetStep {
           made.length
             ? `: ${made
                 .slice(-11)
-                .map((each) => `${each.first_day ?? "all days"} to ${each.last_day ?? ""}, epsilon ${each.epsilon}`)
+                .map((each) => `${days(each)}${each.epsilon ? `, epsilon ${each.epsilon}` : ""}`)
                 .join("; ")}`
             : ""
-        }. This plan: ${model.first_day ? `${model.first_day} to ${model.last_day}` : "all days"}.`,
+        }. This plan: ${days(model)}.`,
       ),
       made.length > 11 ? el("p", { class: "fine" }, `The last 11 of ${number(made.length)} releases.`) : null,
     );
@@ -343,7 +342,7 @@ class BudgetStep {
         "div",
         { class: "tools" },
         el("button", { type: "button", id: "planned-use", onclick: use(false) }, `Use ε ${found.epsilon}`),
-        project.ledger.exists
+        project.state.ledger?.exists
           ? el(
               "button",
               { type: "button", id: "planned-keep", onclick: use(true) },
@@ -354,6 +353,8 @@ class BudgetStep {
     );
   }
 }
+
+const days = ({ first_day: first, last_day: last }) => (first ? `${first} to ${last ?? "the last"}` : "all days");
 
 function spark(share) {
   return el(

@@ -33,6 +33,7 @@ class CheckStep {
   async draw() {
     const { project } = this.app;
     if (!project.plan.valid) return el("div", { class: "cards" }, mistakes(this.app));
+    if (project.checked) await project.known("ledger");
     await this.approval.read();
     return el(
       "div",
@@ -45,10 +46,15 @@ class CheckStep {
   }
 
   async check() {
+    const { project, shell, wire } = this.app,
+      { version } = project.plan;
     await this.app.attempt(async () => {
-      this.app.project.checked = await this.app.wire.work("check", { plan_only: false }, (job) => this.progress(job));
-      this.app.project.plan.shown = true;
-      this.app.shell.say(`Checked. ${this.verdict(this.app.project.checked)[1]}`);
+      const checked = await wire.work("check", { plan_only: false }, (job) => this.progress(job));
+      if (project.plan?.version !== version)
+        throw new Failure(409, { kind: "Overtaken", message: "The plan was changed meanwhile. Check it again." });
+      project.checked = checked;
+      project.plan.shown = true;
+      shell.say(`Checked. ${this.verdict(checked)[1]}`);
     }, "check-run");
     this.job = null;
     await this.app.draw();
@@ -87,8 +93,22 @@ class CheckStep {
     );
   }
 
+  // What stops a release, or whether the ledger has room for it now: another may have been made since.
   verdict(checked) {
-    return checked.stops ? ["stop", checked.stops] : roomIn(checked.ledger);
+    return checked.stops ? ["stop", checked.stops] : roomIn(this.app.project.ledger ?? checked.ledger);
+  }
+
+  // Tables that would most likely have no cell.
+  empty(tables) {
+    const { project } = this.app,
+      none = tables.filter((table) => table.expected_cells < 0.5);
+    if (!none.length) return null;
+    return remark(
+      "warn",
+      none.length === tables.length
+        ? "Most likely nothing at all would be published, and the budget be spent all the same. Choose coarser times and places, more days at once, or a weaker promise."
+        : `Most likely nothing would be published of ${listed(none.map((table) => `“${project.title(table.name)}”`))}, and the budget be spent on it all the same. Remove what stays empty, or choose coarser times and places.`,
+    );
   }
 
   found(checked) {
@@ -127,6 +147,8 @@ class CheckStep {
             { numbers: [1, 2, 3] },
           )
         : null,
+      data?.tables?.length ? this.empty(data.tables) : null,
+      ...(data?.tables ?? []).filter((table) => table.advice).map((table) => remark("hint", table.advice)),
       ...(data?.notes ?? []).map((note) => remark("hint", note)),
       checked.text
         ? el(
@@ -246,7 +268,7 @@ class CheckStep {
       el(
         "summary",
         {},
-        question.text,
+        spoken(question.text),
         question.answer ? el("span", { class: "answered" }, ` ✓ ${question.by}, ${dayTitle(question.on)}`) : null,
       ),
       el(

@@ -139,7 +139,9 @@ class DataStep {
         el(
           "p",
           { class: "big" },
-          `${looked.like ? `It looks like ${looked.like.replace(/^It looks like /, "").replace(/\.$/, "")}. ` : ""}${ROWS[looked.shape] ?? ""}${looked.why}.`,
+          spoken(
+            `${looked.like ? `It looks like ${looked.like.replace(/^It looks like /, "").replace(/\.$/, "")}. ` : ""}${ROWS[looked.shape] ?? ""}${looked.why}.`,
+          ),
         ),
         looked.sentences?.length
           ? el(
@@ -234,9 +236,11 @@ class DataStep {
         ? el(
             "p",
             { class: "fine" },
-            [column.why && capital(column.why), column.format && `Written as ${column.format}`]
-              .filter(Boolean)
-              .join(". "),
+            spoken(
+              [column.why && capital(column.why), column.format && `Written as ${column.format}`]
+                .filter(Boolean)
+                .join(". "),
+            ),
           )
         : null,
     );

@@ -16,7 +16,16 @@ const tick = (x, y, text, anchor = "middle", strong = false) =>
 // Of a column of times, what stands for none.
 const binTitle = (label) => (label === "-1" ? "no time" : label);
 
-const short = (text, most) => ([...text].length > most ? `${[...text].slice(0, most - 1).join("")}…` : text);
+// As much of a text as there is room for, in the letters of pictures.
+const ruler = document.createElement("canvas").getContext("2d");
+function short(text, room) {
+  ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  const letters = [...text],
+    cut = (many) => (many < letters.length ? `${letters.slice(0, many).join("")}…` : text);
+  let many = Math.min(letters.length, 80);
+  while (many > 1 && ruler.measureText(cut(many)).width > room) many -= 1;
+  return cut(many);
+}
 
 // The distribution of a column: upright bars where values have an order, lying ones where they are names.
 function distribution(name, { kind, bars, filled, kinds, looked_at }) {
@@ -41,7 +50,7 @@ function distribution(name, { kind, bars, filled, kinds, looked_at }) {
       label,
       ...named
         .map((bar, i) => [
-          tick(left - 8, i * 18 + 13, short(bar.label, 21), "end"),
+          tick(left - 8, i * 18 + 13, short(bar.label, left - 10), "end"),
           el("rect", {
             class: "fill-soft",
             x: left,
@@ -71,9 +80,9 @@ function distribution(name, { kind, bars, filled, kinds, looked_at }) {
       }),
     ),
     el("line", { class: "axis", x1: 0, x2: 320, y1: 76.5, y2: 76.5 }),
-    tick(0, 92, short(ends[0], 14), "start"),
-    bars.length > 2 ? tick(160, 92, short(ends[1], 14)) : null,
-    tick(320, 92, short(ends[2], 14), "end"),
+    tick(0, 92, short(ends[0], 100), "start"),
+    bars.length > 2 ? tick(160, 92, short(ends[1], 100)) : null,
+    tick(320, 92, short(ends[2], 100), "end"),
   );
 }
 
@@ -132,9 +141,9 @@ function sample({ bars, column }, what) {
       ];
     }),
     el("line", { class: "axis", x1: 0, x2: whole, y1: high + 0.5, y2: high + 0.5 }),
-    tick(0, high + 17, short(binTitle(bars[0].label), 26), "start"),
-    bars.length > 4 ? tick(whole / 2, high + 17, short(bars[Math.floor(bars.length / 2)].label, 20)) : null,
-    bars.length > 2 ? tick(whole, high + 17, short(bars.at(-1).label, 26), "end") : null,
+    tick(0, high + 17, short(binTitle(bars[0].label), whole / 3.2), "start"),
+    bars.length > 4 ? tick(whole / 2, high + 17, short(bars[Math.floor(bars.length / 2)].label, whole / 3.4)) : null,
+    bars.length > 2 ? tick(whole, high + 17, short(bars.at(-1).label, whole / 3.2), "end") : null,
   );
 }
 

@@ -40,6 +40,7 @@ class Studio {
 
   async start() {
     this.wire.listen();
+    await this.wire.heard; // what changes from now on is told
     await this.attempt(() => this.project.read());
     const wanted = this.steps.find((step) => `#${step.id}` === location.hash) ?? this.resumed();
     history.replaceState(null, "", `#${wanted.id}`);
@@ -205,9 +206,10 @@ class Studio {
   async changed(what) {
     const { project } = this,
       before = JSON.stringify([project.state, project.plan?.version]);
-    if (what.includes("ledger")) project.ledger = null;
+    if (what.includes("ledger")) project.forgetLedger();
     await project.read().catch(() => {});
-    if (JSON.stringify([project.state, project.plan?.version]) === before) return;
+    const shows = what.includes("ledger") && SHOW_LEDGER.includes(this.step.id);
+    if (!shows && JSON.stringify([project.state, project.plan?.version]) === before) return;
     this.stale = true;
     await this.refresh();
   }
@@ -228,6 +230,8 @@ class Studio {
     this.shell.trouble(new Failure(0, { kind: "Ended", message: ENDED.replace("This studio has ended. ", "") }));
   }
 }
+
+const SHOW_LEDGER = ["budget", "check"];
 
 window.studio = new Studio();
 window.studio.start();

@@ -5,6 +5,7 @@ class Project {
     this.wire = wire;
     this.listeners = [];
     this.taken = 0;
+    this.forgotten = 0;
     this.forget();
     // What is looked at on the first step, before there is a plan.
     this.chosen = { trips: null, gtfs: null, places: null, look: "columns", answers: {} };
@@ -19,9 +20,24 @@ class Project {
   forget() {
     this.options = null;
     this.counted = this.counted ?? null;
-    this.ledger = null;
+    this.forgetLedger();
     this.checked = null;
     this.preview = null;
+  }
+
+  forgetLedger() {
+    this.forgotten += 1;
+    this.ledger = null;
+  }
+
+  // What is asked for once, as the ledger; where something changed meanwhile, it is asked for again.
+  async known(name) {
+    while (!this[name]) {
+      const { forgotten } = this,
+        found = await this.wire.call(name);
+      if (forgotten === this.forgotten) this[name] = found;
+    }
+    return this[name];
   }
 
   get model() {
@@ -62,11 +78,6 @@ class Project {
     this.state = await this.wire.call("project");
   }
 
-  async choices() {
-    this.options ??= await this.wire.call("options");
-    return this.options;
-  }
-
   table(name) {
     return this.model?.tables.find((table) => table.name === name);
   }
@@ -101,6 +112,8 @@ function columnsTitle(columns, level = "") {
 const roleTitle = (role) => ROLES[role] ?? capital(role.replaceAll("_", " "));
 // What the ledger says to a release of the plan: its weight, and a sentence.
 function roomIn({ next, refused, repeats, missing }) {
+  if (refused && repeats)
+    return ["warn", `These days were released before, and no second release of them has room. ${sentence(refused)}`];
   if (missing || refused) return ["stop", sentence(missing || refused)];
   if (next === "start-ledger") return ["warn", "There is no ledger yet. Declare the budget in the step before."];
   if (repeats || next === "again")

@@ -43,7 +43,7 @@ class PromiseStep {
   async draw() {
     const { project } = this.app;
     if (!project.plan.valid) return el("div", { class: "cards" }, mistakes(this.app));
-    const options = await project.choices();
+    const options = await project.known("options");
     this.promise = await this.read();
     this.moved = null;
     this.result = el("div", { class: "stack" });

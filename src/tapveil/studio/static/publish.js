@@ -29,7 +29,7 @@ class PublishStep {
   async draw() {
     const { project } = this.app;
     if (!project.plan.valid) return el("div", { class: "cards" }, mistakes(this.app));
-    const options = await project.choices();
+    const options = await project.known("options");
     project.preview = (await project.askPreview([])) ?? project.preview;
     const parts = [this.detail(options), this.about(), this.view(), ...this.tables(options)];
     if (project.model.places) {
@@ -154,7 +154,7 @@ class PublishStep {
         project.looking ? "yes" : "",
         (value) => toggle(value === "yes"),
       ),
-      project.looking || project.plan.shown
+      project.looking || project.plan.shown || project.model.looked_at_trips
         ? remark(
             project.model.looked_at_trips ? "hint" : "warn",
             project.model.looked_at_trips

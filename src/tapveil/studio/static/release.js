@@ -207,7 +207,7 @@ class ReleaseStep {
       }
     });
     this.job = null;
-    project.ledger = null;
+    project.forgetLedger();
     await project.read().catch(() => {});
     if (done) {
       saved("output", "sign");

@@ -61,7 +61,8 @@ function tickbox(id, label, checked, change, more = null) {
   );
 }
 
-// Something is drawn again: the focus, and where the caret was, stay with the field of the same name.
+// Something is drawn again: the focus, and where the caret was, stay with the field of the same name; what was opened
+// stays open.
 function redraw(place, ...children) {
   const focus = document.activeElement,
     id = place.contains(focus) ? focus.id : null;
@@ -69,8 +70,11 @@ function redraw(place, ...children) {
     id && "selectionStart" in focus && typeof focus.selectionStart === "number"
       ? [focus.selectionStart, focus.selectionEnd]
       : null;
-  const scrolled = window.scrollY;
+  const scrolled = window.scrollY,
+    folded = new Map([...place.querySelectorAll("details")].map((each) => [each.firstElementChild.textContent, each.open]));
   place.replaceChildren(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  for (const each of place.querySelectorAll("details"))
+    each.open = folded.get(each.firstElementChild.textContent) ?? each.open;
   const again = id && at(id);
   if (!again) return;
   again.focus({ preventScroll: true });

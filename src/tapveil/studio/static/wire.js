@@ -20,6 +20,9 @@ class Wire {
     this.jobs = new Map();
     this.watchers = new Map();
     this.ended = false;
+    this.heard = new Promise((resolve) => {
+      this.begun = resolve;
+    });
     this.onend = () => {};
     this.onchange = () => {};
     this.oncalibrated = () => {};
@@ -95,7 +98,10 @@ class Wire {
   }
 
   hear(event) {
-    if (event.event === "hello") for (const job of event.jobs) this.hearJob(job);
+    if (event.event === "hello") {
+      for (const job of event.jobs) this.hearJob(job);
+      this.begun();
+    }
     if (event.event === "job") this.hearJob(event.job);
     if (event.event === "changed") this.onchange(event.what);
     if (event.event === "calibrated") this.oncalibrated();
@@ -111,6 +117,7 @@ class Wire {
   end() {
     if (this.ended) return;
     this.ended = true;
+    this.begun();
     this.onend();
   }
 
