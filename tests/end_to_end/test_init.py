@@ -266,6 +266,12 @@ def test_taps_in_unknown_words_are_not_taken_for_trips(tmp_path: Path) -> None:
         assert f"On is {words[0]}; off is {words[1]}" in said
 
 
+def test_an_export_of_which_little_is_known_is_described_in_a_sentence(tmp_path: Path) -> None:
+    rows = [f"{n % 40:010d},{7 + n % 5} x {n % 60:02d},tram" for n in range(400)]
+    said, _ = init(tmp_path, "card,time,mode", rows)
+    assert "A row is a trip: no column says otherwise." in said
+
+
 def test_service_days_are_seen(tmp_path: Path) -> None:
     rows = [
         f"2024-03-0{1 + n % 5},{'25:15' if n % 9 == 0 else f'{7 + n % 9:02d}:{n % 60:02d}'},Stop {n % 3}"
@@ -298,6 +304,13 @@ def test_of_two_readings_days_that_are_close_together_are_likelier(tmp_path: Pat
     said, plan = init(tmp_path, "start time,start station,odometer", rows)
     assert "%m/%d/%Y %I:%M %p" in plan
     assert "Not read: odometer." in said
+
+
+def test_a_stop_at_which_somebody_boarded_is_no_time(tmp_path: Path) -> None:
+    rows = [f"{n % 90:010d},2024-03-0{1 + n % 7} 0{5 + n % 5}:{n % 60:02d},Stop {n % 9}" for n in range(400)]
+    _, plan = init(tmp_path, "card,boarded at,boarded at stop", rows)
+    assert 'tap_on_time = "boarded at"' in plan
+    assert 'tap_on_location = "boarded at stop"' in plan
 
 
 @pytest.mark.parametrize("name", ["card_id|trip_date", "card mode", "customer day"])

@@ -68,6 +68,17 @@ def test_where_nobody_can_be_asked_check_and_release_list_the_questions(tmp_path
     assert not (tmp_path / "out").exists()
 
 
+def test_a_question_in_a_plan_is_answered_with_what_the_line_takes(tmp_path: Path) -> None:
+    """A card is named: "yes" would be taken for the name of a column."""
+    rows = [[f"{n % 40:010d}", "2016-08-08", "train", f"{7 + n % 9:02d}:{n % 60:02d}"] for n in range(400)]
+    write_csv(tmp_path / "trips.csv", rows, ["Titular", "date", "mode", "tap_on_time"])
+    assert run("init", "trips.csv", cwd=tmp_path).returncode == 0
+    said = run("check", "plan.toml", cwd=tmp_path).stderr
+    assert "Is `Titular` the card" in said
+    assert "write its name" in said
+    assert "Proposed: yes" not in said
+
+
 def test_every_open_question_is_listed_with_its_line() -> None:
     text = '[source]\npath = "t.csv"\n# ? Which zone?\ntimezone = "?"\n'
     text += '[source.columns]\na = { column = "x", missing = ["?"] }\n'

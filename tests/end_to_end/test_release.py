@@ -399,6 +399,18 @@ def test_check_notices_lookups_that_do_nothing(tmp_path: Path) -> None:
     assert "tap_off_location is UNKNOWN for 100 % of trips" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("other", "said"), [("bus", False), ("tram", False), ("Bus", True), ("b\N{FULLWIDTH LATIN SMALL LETTER U}s", True)]
+)
+def test_check_notices_names_that_only_look_alike(other: str, said: bool, tmp_path: Path) -> None:
+    modes = ["bus", other] * 45
+    write_csv(tmp_path / "trips.csv", [("1", "2016-08-08", mode, "08:00", "1001", "08:20", "") for mode in modes])
+    opal_plan(tmp_path)
+    done = run("check", "plan.toml", cwd=tmp_path)
+    assert ("mode: a name is written in several ways" in done.stdout) == said
+    assert (f"`bus` and `{other}`" in done.stdout or f"`{other}` and `bus`" in done.stdout) == said
+
+
 @pytest.mark.parametrize(("last", "said"), [("2016-08-09", False), ("2016-08-31", True)])
 def test_check_notices_days_before_or_after_all_trips(last: str, said: bool, tmp_path: Path) -> None:
     days = ("2016-08-08", "2016-08-09")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
 from zoneinfo import ZoneInfo
 
 from tapveil.base.vocabulary import MINUTES_PER_DAY, MISSING_TIME
@@ -65,8 +66,6 @@ def read_time(text: str, zone: ZoneInfo | None = None, written: str | None = Non
         match = (_HOURS if written == "hours" else _RANGE).fullmatch(text)
         minutes = match and 60 * int(match[1]) + int((written == "range" and match[2]) or 0)
         return _within_two_days(minutes) if minutes is not None else None
-    if written == "%H%M":  # a number has lost its zeros, and strptime takes 101 for 10:01
-        text = text.zfill(4)
     if written is None:
         if match := _MINUTES.fullmatch(text):
             return _within_two_days(int(match[1]))
@@ -88,7 +87,7 @@ def _read_moment(text: str, zone: ZoneInfo | None, written: str | None) -> datet
             match = _EPOCH.fullmatch(text)
             return _since_1970(match[1], zone) if match and zone else None
         if written is not None:
-            moment = datetime.strptime(text, written)
+            moment = datetime.strptime(_with_zeros(text, written), written)
         elif _TIMESTAMP.fullmatch(text):
             moment = datetime.fromisoformat(_APART.sub(r"\1", text))
         else:
@@ -98,6 +97,33 @@ def _read_moment(text: str, zone: ZoneInfo | None, written: str | None) -> datet
         return moment.astimezone(zone).replace(tzinfo=None) if zone else None
     except (ValueError, OverflowError):
         return None
+
+
+_ADJOINING = re.compile(r"(?:%[YmdHIMSyj])+")
+_OTHERS = re.compile(r"%[^YmdHIMSyjpbBaA]|(?<!%)[0-9]")
+
+
+@cache
+def _digits(written: str) -> tuple[int, ...]:
+    """How many digits each number has, in a format with parts that nothing separates; none for other formats."""
+    runs = _ADJOINING.findall(written)
+    if all(len(run) == 2 for run in runs) or _OTHERS.search(written):
+        return ()
+    return tuple(sum({"Y": 4, "j": 3}.get(part, 2) for part in run[1::2]) for run in runs)
+
+
+def _with_zeros(text: str, written: str) -> str:
+    """With the zeros that a number has lost in front: strptime takes 101 for 10:01, and 1042025 for the 10th of April.
+
+    >>> _with_zeros("101", "%H%M"), _with_zeros("1042025", "%d%m%Y"), _with_zeros("7:05", "%H:%M")
+    ('0101', '01042025', '7:05')
+    """
+    digits = _digits(written)
+    found = re.split(r"([0-9]+)", text) if digits else []
+    if len(found) != 2 * len(digits) + 1:
+        return text
+    found[1::2] = (number.zfill(width) for number, width in zip(found[1::2], digits, strict=True))
+    return "".join(found)
 
 
 def _since_1970(digits: str, zone: ZoneInfo) -> datetime:

@@ -20,7 +20,7 @@ from tapveil.plan.questions import MARK
 from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.units import Neighbours, Unit
 from tapveil.trips.csv_reader import USUAL, Heading
-from tapveil.trips.questions import OPEN, Question
+from tapveil.trips.questions import OPEN, YES_OR_NO, Question
 from tapveil.trips.recognised import Guess, Recognised
 from tapveil.trips.sample import Found
 
@@ -127,6 +127,8 @@ class _Writing:
             return []
         if self._is_open(key):
             proposal = f" Proposed: {question.proposal}." if question.proposal != OPEN else ""
+            if question.choices == YES_OR_NO:  # the answer in a plan is a name
+                proposal = " If so, as is proposed, write its name; if not, remove the line."
             return [f"{MARK}{line}" for line in textwrap.wrap(f"{question.text}{proposal}", 112)]
         if self.choices.proposed:
             text = f"Taken with --yes, not asked: {question.text}"
@@ -158,7 +160,7 @@ class _Writing:
         if not self.choices.by_day:
             partition.remove("date")
             why = "days are not kept apart, so that the tables are not empty: this looked at the trips"
-        name = re.sub(r"[^a-z0-9]+", "-", Path(self.path).stem.lower()).strip("-")
+        name = re.sub(r"[^a-z0-9]+", "-", Path(self.path.removesuffix(".gz")).stem.lower()).strip("-")
         name = name if re.match(r"[a-z]", name) else f"trips-{name}".strip("-")
         return f"""\
 [release]

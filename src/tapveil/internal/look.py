@@ -177,8 +177,8 @@ class Look:
         return self.plan.privacy.model_copy(update=single)
 
     def _count(self, tables: tuple[Table, ...], changes: Mapping[str, object]) -> Mapping[str, ExactTable]:
-        """Some tables of the trips, with stops as they are named, by mode where there is one, and nothing else."""
-        parts = ("mode",) if "mode" in self.plan.source.columns else ()
+        """Some tables of the trips, with stops as they are named, by mode where the plan reads it, and nothing else."""
+        parts = ("mode",) if "mode" in self.plan.columns.used else ()
         release = self.plan.release.model_copy(update={"partition": parts})
         as_named = self.plan.coarsen.model_copy(update={"location": {}})
         changed = self._looked_at.model_copy(

@@ -5,6 +5,7 @@ Each is a sentence that says what was found and what to do, and begins in lower 
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
@@ -35,6 +36,7 @@ def remarks(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
     """What the counts show, the likeliest mistakes first."""
     plan = inputs.plan
     yield from _unmatched_modes(plan, counted)
+    yield from _look_alike(plan, counted)
     yield from _days_without_trips(plan, counted)
     yield from _unknown_places(plan, counted)
     yield from _not_on_the_map(inputs, counted)
@@ -51,6 +53,23 @@ def _unmatched_modes(plan: Plan, counted: Counted) -> Iterator[str]:
     for mode in plan.coarsen.location:
         if mode != EVERY_MODE and found and mode not in found:
             yield f"no trip has mode `{mode}`, so [coarsen.location.{mode}] has no effect{did_you_mean(mode, found)}"
+
+
+def _look_alike(plan: Plan, counted: Counted) -> Iterator[str]:
+    """Names that differ in capitals, blanks or how accents are encoded: most likely one mode or place, in two parts."""
+    for column, labels in sorted(counted.texts(plan).items()):
+        by_look: dict[str, list[str]] = {}
+        for label in sorted(labels):
+            by_look.setdefault(" ".join(unicodedata.normalize("NFKC", label).casefold().split()), []).append(label)
+        alike = [names for names in by_look.values() if len(names) > 1]
+        if alike:
+            some = "; ".join(" and ".join(f"`{name}`" for name in names) for names in alike[:3])
+            many = f"{len(alike):,} names are" if len(alike) > 1 else "a name is"
+            yield (
+                f"{column}: {many} written in several ways, which differ in capitals, in blanks or in how letters are "
+                f"encoded: {some}{'; …' if len(alike) > 3 else ''}. Each way is counted and published by itself: write "
+                "each name in one way in the export"
+            )
 
 
 def _days_without_trips(plan: Plan, counted: Counted) -> Iterator[str]:

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from tapveil.base.errors import TripDataError
 from tapveil.trips import words
-from tapveil.trips.questions import Asking
+from tapveil.trips.questions import YES_OR_NO, Asking
 from tapveil.trips.reading import MOST, WHOLE, Sample, odd_rows, share, telling
 from tapveil.trips.turns import MOST_GATES, Journeys, Turns
 
@@ -111,7 +111,7 @@ class Evidence:
         text = (
             f"Is `{alike[0].name}` the card, or another number of a person? It looks like one; it is never published."
         )
-        return alike[0] if self._asking.ask("card", text, "yes", ("yes", "no")) != "no" else None
+        return alike[0] if self._asking.ask("card", text, "yes", YES_OR_NO) != "no" else None
 
     @cached_property
     def mode(self) -> Sample | None:
@@ -407,7 +407,10 @@ def _may_be_day(sample: Sample) -> bool:
 
 
 def _may_be_place(sample: Sample) -> bool:
-    if sample.raw not in ("text", "integer", "number") or sample.says & _NO_PLACE:
+    against = sample.says & _NO_PLACE
+    if against == {"time"} and "place" in sample.says and sample.values:  # `boarded at stop`
+        against = against if max(sample.time.share, sample.date.share) > 0.1 else frozenset()
+    if sample.raw not in ("text", "integer", "number") or against:
         return False
     several = sample.values is None or sample.kinds > 1
     return several and bool(sample.says & {"place", "start", "end"})

@@ -9,6 +9,9 @@ OPEN = "?"
 """The answer to a question that nobody has answered."""
 
 
+YES_OR_NO = ("yes", "no")
+
+
 @dataclass(frozen=True)
 class Question:
     """What cannot be told from the files, and the answer that is likeliest."""

@@ -32,13 +32,23 @@ FORMATS = (
     *("%d %b %Y %H:%M:%S", "%d %b %Y %H:%M", "%Y年%m月%d日 %H:%M:%S", "%Y年%m月%d日 %H:%M", "%Y년 %m월 %d일 %H:%M"),
     *("%Y.%m.%d %H:%M:%S", "%Y.%m.%d %H:%M", "%d.%m.%y %H:%M", "%Y-%m-%d %I:%M:%S %p", "%Y-%m-%d-%H.%M.%S"),
     *("%Y-%m-%d %I:%M %p", "%Y/%m/%d %I:%M:%S %p", "%Y/%m/%d %I:%M %p", "%d/%m/%Y %I:%M%p", "%m/%d/%Y %I:%M%p"),
+    *("%d/%m/%y %I:%M %p", "%m/%d/%y %I:%M %p", "%d/%m/%y %I:%M:%S %p", "%m/%d/%y %I:%M:%S %p", "%d %B %Y %H:%M"),
     *("%y/%m/%d %H:%M", "%y/%m/%d %H:%M:%S", "%y-%m-%d %H:%M", "%y-%m-%d %H:%M:%S", "%y.%m.%d %H:%M"),
 )
 _DAYS = "%d/%m/%Y %m/%d/%Y %d-%m-%Y %m-%d-%Y %d.%m.%Y %d/%m/%y %m/%d/%y %d.%m.%y %d-%b-%Y %d-%b-%y %Y/%m/%d %Y.%m.%d"
 _YEAR_FIRST = ("%y/%m/%d", "%y-%m-%d", "%y.%m.%d")
 _DIGITS = {"%y%m%d": 6, "%d%m%y": 6, "%m%d%y": 6, "%d%m%Y": 8, "%m%d%Y": 8}
 """Days without anything between their parts, with the number of digits: strptime takes 0731 for one as well."""
-DATE_FORMATS = (*_DAYS.split(), *_YEAR_FIRST, "%d %b %Y", "%Y年%m月%d日", "%Y년 %m월 %d일", *_DIGITS, *FORMATS)
+DATE_FORMATS = (
+    *_DAYS.split(),
+    *_YEAR_FIRST,
+    "%d %b %Y",
+    "%d %B %Y",
+    "%Y年%m月%d日",
+    "%Y년 %m월 %d일",
+    *_DIGITS,
+    *FORMATS,
+)
 _HOURS = ("%Hh", "%H时", "%H時", "%H시", "%H Uhr")
 _CLOCKS = ("%I:%M %p", "%I:%M:%S %p", "%I:%M%p", "%I:%M:%S%p", "%H:%M %p", "%H:%M:%S %p")
 """`%H` with `%p`, by which PM adds nothing, is for 19:31 PM alone: so it comes after `%I`, which is tried first."""
@@ -272,6 +282,9 @@ class Sample:
             return Reading(found, doubt=f"its numbers end at about {top}: they are read as minutes after midnight")
         if top < 2460 and self.kinds > 20 and sum(number % 100 >= 60 for number in numbers) <= odd:
             return Reading(found, "%H%M")
+        clocks = sum(number < 246_000 and number % 100 < 60 and number // 100 % 100 < 60 for number in numbers)
+        if usual in (5, 6) and self.kinds > 20 and clocks >= len(numbers) - odd:
+            return Reading(found, "%H%M%S")
         return Reading(found if top < 2 * MINUTES_PER_DAY else 0.0)
 
 

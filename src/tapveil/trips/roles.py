@@ -260,7 +260,9 @@ class Roles:
             )
         elif ends["start"]:
             found.why = f"`{ends['start'][0].name}` is where a trip begins, and no column is where it ends"
-        elif self._seen.times or self._seen.places:
+        elif not self._seen.times and not self._seen.places:
+            found.why = "no column says otherwise"
+        else:
             self._ask_shape(
                 "Is a row a trip, or one tap (on or off)? It has one time or place, and no column that says on or off. "
                 f"{_TWICE}",

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tapveil.base.errors import PlanError
+from tapveil.inputs.values import read_date, read_time
 from tapveil.plan.model import Plan
 from tapveil.trips.reasons import Reason
 from tapveil.veil.spend import spend_of
@@ -214,3 +215,25 @@ def test_days_are_the_same_only_if_read_in_the_same_way(other: dict[str, str], t
     usual = {"source": f'{DAYS}\nday_starts = "04:00"'}
     one, two = (spend_of(plan(tmp_path, **each), "0" * 32, date(2026, 1, 1)) for each in (usual, usual | other))
     assert one.days_by != two.days_by
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "moment"),
+    [
+        ("11234", "%H%M%S", "01:12"),
+        ("512", "%H%M%S", "00:05"),
+        ("113412", "%H%M%S", "11:34"),
+        ("20250401 11234", "%Y%m%d %H%M%S", "01:12"),
+        ("1042025 1:05", "%d%m%Y %H:%M", "2025-04-01 01:05"),
+        ("11225 23:05", "%d%m%y %H:%M", "2025-12-01 23:05"),
+        ("1/4/2025 7:05", "%d/%m/%Y %H:%M", "2025-04-01 07:05"),
+    ],
+)
+def test_a_number_that_lost_its_zeros_is_read_with_them(text: str, written: str, moment: str) -> None:
+    *day, clock = moment.split()
+    assert read_time(text, written=written) == 60 * int(clock[:2]) + int(clock[3:])
+    assert not day or read_date(text, written=written) == day[0]
+
+
+def test_a_number_whose_missing_zeros_could_be_anywhere_is_not_read() -> None:
+    assert read_date("2025111", written="%Y%m%d") is None

@@ -165,6 +165,21 @@ def test_check_finds_in_an_excerpt_what_it_finds_in_all_trips(
         assert said in "\n".join(some.notes)
 
 
+def test_check_reads_no_column_that_the_plan_names_and_does_not_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No table is split by the mode: an excerpt has none."""
+    rows = [f"{n % 400:06},2025-03-03,08:{n % 60:02},08:59,{'AB'[n % 2]},{'CD'[n % 2]},bus" for n in range(9000)]
+    (tmp_path / "trips.csv").write_text("\n".join(["card,day,start,end,from,to,kind", *rows]) + "\n", encoding="utf-8")
+    text = PLAN.format(unit="trip", ending="csv", bounds="").replace(
+        "[source.columns]", '[source.columns]\nmode = "kind"'
+    )
+    (tmp_path / "plan.toml").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(excerpts.Excerpt.__init__, "__defaults__", (3000,))
+    notes = "\n".join(outlook.outlook(tapveil.Plan.read(tmp_path / "plan.toml")).notes)
+    assert "are duplicates of another row in every column that is read" in notes
+
+
 @pytest.mark.parametrize("name", ["", None])
 def test_rows_without_a_card_are_bounded_like_others(name: str | None) -> None:
     """They are nobody's: each is drawn by itself."""

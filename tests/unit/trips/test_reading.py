@@ -16,6 +16,7 @@ WRITTEN: dict[str, tuple[str, list[str], str | None]] = {
     "clocks": ("time", [f"{m // 60}:{m % 60:02d}" for m in MINUTES], None),
     "clocks with h": ("hora", [f"{m // 60:02d}h{m % 60:02d}" for m in MINUTES], "%Hh%M"),
     "six digits": ("time", [f"{m // 60:02d}{m % 60:02d}09" for m in MINUTES], "%H%M%S"),
+    "six digits that lost a zero": ("time", [f"{m // 60}{m % 60:02d}09" for m in MINUTES], "%H%M%S"),
     "from and to": ("Stunde", [f"{n % 24:02d}:00-{n % 24 + 1:02d}:00" for n in range(400)], "range"),
     "hours with h": ("Faixa Horária", [f"{n % 24:02d}h-{n % 24 + 1:02d}h" for n in range(400)], "range"),
     "quarters": ("Quarter Hour", [f"{n % 24:02d}00-{n % 24:02d}15" for n in range(400)], "range"),
@@ -74,6 +75,17 @@ def test_numbers_that_could_be_anything_are_doubtful() -> None:
     assert Sample("time", "integer", [str(200 * n) for n in range(400)]).time.share == 0, (
         "seconds of the day are not read"
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "written"),
+    [
+        ([f"{1 + n % 28} April 2025" for n in range(300)], "%d %B %Y"),
+        ([f"4/{1 + n % 28}/25 {1 + n % 12}:05 PM" for n in range(300)], "%m/%d/%y %I:%M %p"),
+    ],
+)
+def test_days_are_known_by_their_values(values: list[str], written: str) -> None:
+    assert (Sample("date", "text", values).date.format, Sample("date", "text", values).date.share) == (written, 1)
 
 
 def test_day_and_month_that_could_be_turned_are_two_formats() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from math import exp
+from math import exp, log
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +112,7 @@ def _show_whole_cards(console: Console, plan: Plan, cards: list[dict[str, Any]])
     grid = Grid("trips of the card", "epsilon", "delta", "any result up to")
     for card in cards:
         epsilon = card["epsilon"]
-        likely = f"{exp(epsilon):,.0f}" if exp(epsilon) < 1e6 else "> 1 million"
+        likely = f"{exp(epsilon):,.0f}" if epsilon < log(1e6) else "> 1 million"
         grid.add(str(card["trips"]), f"{epsilon:.2f}", f"{card['delta']:.3g}", f"{likely} times as likely")
     grid.show(console)
     more = ' To protect cards, set unit to "card-day" or "card".' if plan.source.shape != "counts" else ""

@@ -22,9 +22,9 @@ def head(console: Console, words: str) -> None:
 
 
 def sentence(words: str) -> str:
-    """With a capital, unless it begins with the name of a column or a table."""
+    """With a capital, unless it begins with the name of a column, a table or a file."""
     first = words.split(" ")[0]
-    return words if "_" in first or first.endswith(":") else words[0].upper() + words[1:]
+    return words if "_" in first or "." in first or first.endswith(":") else words[0].upper() + words[1:]
 
 
 def show_dots(console: Console, lines: Iterable[str]) -> None:
