@@ -97,6 +97,15 @@ def test_tides_with_stations_from_the_feed_beside_it(shared_data: Path, tmp_path
     assert run("check", "plan.toml", cwd=tmp_path).returncode == 0
 
 
+def test_stops_that_lost_the_zeros_of_the_timetable_are_said_to(tmp_path: Path) -> None:
+    write_feed(tmp_path, stops=FEED["stops.txt"] + "0071,Central,-33.8,151.2,1,0,\n0072,Quay,-33.8,151.2,1,0,\n")
+    rows = [f"{n % 90:010d},2024-03-01 08:{n % 60:02d},{71 + n % 2}" for n in range(400)]
+    (tmp_path / "t.csv").write_text("\n".join(["card,start_time,start_stop", *rows]) + "\n", encoding="utf-8")
+    done = run("init", "t.csv", "--yes", cwd=tmp_path)
+    assert "are the stop_id of gtfs.zip without the zeros in front" in " ".join(done.stdout.split())
+    assert Plan.read(tmp_path / "plan.toml").gtfs is None
+
+
 def test_the_bike_share_month(shared_data: Path, tmp_path: Path) -> None:
     """A real month, without editing or asking; no column of it but times and stations comes out again."""
     shutil.copy(shared_data / "bikeshare" / "JC-201510-citibike-tripdata.csv", tmp_path / "bikes-201510.csv")

@@ -134,7 +134,7 @@ def test_a_total_of_one_trip_of_each_card_is_said_to_be_too_low(tmp_path: Path) 
     warned = [" ".join(warnings(plan)) for plan in plans]
     assert ["in a cell of total, only one trip of a card-day is counted" in words for words in warned] == [True, False]
     counted = [" ".join(outlook(plan).notes) for plan in plans]
-    assert ["total counts 50 % of the trips" in words for words in counted] == [True, False]
+    assert ["`total` counts 50 % of the trips" in words for words in counted] == [True, False]
 
 
 def test_tables_of_all_days_that_lack_trips_of_commuters_are_named(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_tables_of_all_days_that_lack_trips_of_commuters_are_named(tmp_path: Pat
     by_mode = {'partition = ["mode", "date"]': 'partition = ["mode"]'}
     notes = outlook(world_plan(tmp_path, "card", **by_mode)).notes
     assert [note.split(":")[0] for note in notes if "raise trips_per_cell" in note] == [
-        f"{name} counts 33 % of the trips" for name in ("od", "origins", "total")
+        f"`{name}` counts 33 % of the trips" for name in ("od", "origins", "total")
     ]
 
 

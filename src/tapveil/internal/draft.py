@@ -12,7 +12,7 @@ refused until somebody answers, or what is proposed is taken, which the plan say
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
@@ -535,17 +535,26 @@ def _timetable(path: Path, found: Recognised, looked_at: Sequence[Sample], *, gi
         "stop_code": {stop.code for stop in stops} - {""},
         "stop_name": {stop.name for stop in stops} - {""},
     }
-    shares = []
-    for values in ([value.strip() for value in place.filled] for place in places):
-        for way, known in ways.items():
-            shares.append((sum(value in known for value in values) / max(1, len(values)), way))
+    written = [[value.strip() for value in place.filled] for place in places]
+    shares = [(_share_in(known, values), way) for values in written for way, known in ways.items()]
     best = max(share for share, _ in shares)
     if best < MATCHED:
-        if given:
+        bare = {way: {name.lstrip("0") for name in known} for way, known in ways.items()}
+        way = next((way for way in ways if any(_share_in(bare[way], values) >= MATCHED for values in written)), None)
+        if way:
+            found.remarks.append(
+                f"the stops of the trips are the {way} of {path.name} without the zeros in front, as a spreadsheet "
+                "writes them: export them as text, and run this again."
+            )
+        elif given:
             found.remarks.append(f"few stops of the trips are in {path.name}: is it the right timetable?")
         return None
     match = max(way for share, way in shares if share >= best - NEARLY)
     return Timetable(path, match, "most of the values looked at are such", feed.timezone)
+
+
+def _share_in(known: Set[str], values: Sequence[str]) -> float:
+    return sum(value in known for value in values) / max(1, len(values))
 
 
 # --- bins and tables, by counting ----------------------------------------------------------------------------------

@@ -174,7 +174,7 @@ def _many_in_a_cell(plan: Plan, counted: Counted) -> Iterator[str]:
         own, most = int(exact_counts(counted.tables[table.name]).sum()), privacy.trips_per_unit
         if own < (1 - MANY_SHARED) * trips and table.most_per_cell < most:
             yield (
-                f"{table.name} counts {percent(own / trips, digits=0)} of the trips: of a card it counts "
+                f"`{table.name}` counts {percent(own / trips, digits=0)} of the trips: of a card it counts "
                 f"{table.most_per_cell} in a cell, and many cards have more there. Estimates take all tables to be of "
                 f"the same trips, and would be too low: raise trips_per_cell of this table (at most {most})"
             )
