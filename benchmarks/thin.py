@@ -3,6 +3,7 @@
 .venv/bin/python -m benchmarks.thin            # the bike-share month, a quarter of it, and a small part of the metro
 .venv/bin/python -m benchmarks.thin --write    # also renews docs/estimates-measured.md
 .venv/bin/python -m benchmarks.thin --unseen   # trips on which no constant of the rule was chosen
+.venv/bin/python -m benchmarks.thin --kinds    # what counting the days of a kind together brings
 
 Exit code 1 if estimates are further off than thresholds by more than half a point of a per cent; than zeros, where
 thresholds have no such table.
@@ -48,6 +49,7 @@ from tapveil.privacy import Exposure
 from tapveil.published.estimates import estimate
 from tapveil.published.estimates.parts import in_parts
 from tapveil.published.estimates.rounding import whole
+from tapveil.published.estimates.world import DATE, KIND
 
 TRIP, CARD = Exposure("replace"), Exposure("add-remove", 28)
 CASES = (("trip, ε = 8", 8, TRIP), ("trip, ε = 1", 1, TRIP), ("card (28 trips), ε = 1", 1, CARD))
@@ -180,6 +182,40 @@ def unseen(name: str, found: Sequence[Beside], draws: int) -> tuple[str, float]:
     return "\n".join(lines) + "\n", worst
 
 
+# --- days of a kind together ----------------------------------------------------------------------------------------
+
+
+def of_kinds(truth: City) -> City:
+    """The same trips, the days of a kind counted together."""
+    kinds = sorted(set(truth.kinds))
+    together = [truth.counts[[own == kind for own in truth.kinds]].sum(axis=0) for kind in kinds]
+    return City(np.stack(together), tuple(range(len(kinds))))
+
+
+def by_kind(truth: City, draws: int) -> str:
+    """A table: errors of counts by kind of day, from tables of each day and from tables of each kind."""
+    together = of_kinds(truth)
+    queries = {name.replace("per day", "by kind"): columns for name, columns in QUERIES.items() if name in MEASURED}
+    lines = [f"| | {' | '.join(queries).replace('hour', 'hour by kind')} |", "| --- |" + " --: |" * len(queries)]
+    for epsilon in (8, 2, 1):
+        case = Case(f"trip, ε = {epsilon}", epsilon, TRIP, THREE, ())
+        found: dict[str, list[list[float]]] = {}
+        for draw in range(draws):
+            apart = estimate(truth.world, measure(truth, case, seeded(draw)))
+            daily = [tuple(KIND if column == DATE else column for column in columns) for columns in queries.values()]
+            exact = [together.table(columns) for columns in queries.values()]
+            own = [off(apart.count(columns), each) for columns, each in zip(daily, exact, strict=True)]
+            found.setdefault("each day", []).append(own)
+            made = estimate(together.world, measure(together, case, seeded(draw)))
+            found.setdefault("days of a kind together", []).append(errors(together, made)[: len(queries)])
+            least = peer("gaussian", together, case, seeded(draw))[: len(queries)]
+            found.setdefault(f"days of a kind together, {THRESHOLDS}", []).append(least)
+        for what, each in found.items():
+            shown = (f"{error:.1f} %" for error in np.mean(each, axis=0))
+            lines.append(f"| {case.name}: {what} | {' | '.join(shown)} |")
+    return "\n".join([f"{truth.counts.sum():,} trips, mean of {draws} draws\n", *lines]) + "\n"
+
+
 def all_seen(draws: int) -> Iterator[tuple[str, float]]:
     """A table for each city."""
     month, metro = bikes(), namma()
@@ -204,9 +240,15 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="renew docs/estimates-measured.md")
     parser.add_argument("--unseen", action="store_true", help="instead, trips on which nothing was chosen")
     parser.add_argument("--epsilons", nargs="+", default=EPSILONS, help="with --unseen")
+    parser.add_argument("--kinds", action="store_true", help="instead, the month with days of a kind together")
     options = parser.parse_args()
     if not DATA.exists():
         raise SystemExit(f"the trips are not there: {DATA}")
+    if options.kinds:
+        print(table := by_kind(bikes(), options.draws), flush=True)
+        if options.write:
+            put_into(DOCS / "estimates-measured.md", table, "kinds")
+        return
     parts, worst = list[str](), -np.inf
     for part, worse in all_unseen(options.draws, options.epsilons) if options.unseen else all_seen(options.draws):
         print(part, flush=True)

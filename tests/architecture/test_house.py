@@ -103,6 +103,7 @@ def test_exact_counts_are_read_by_the_veil_and_by_what_is_for_the_custodian_alon
         "tapveil.internal.look",
         "tapveil.internal.preview",
         "tapveil.internal.warnings",
+        "tapveil.internal.thin_tables",
         "tapveil.internal.comparison.forecast",
         "tapveil.internal.report.model.cells",
         "tapveil.internal.audit.attack",

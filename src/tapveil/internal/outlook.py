@@ -24,9 +24,11 @@ from tapveil.inputs.public import PublicInputs
 from tapveil.internal.bounds import Bound, around
 from tapveil.internal.confidential import NOTICE
 from tapveil.internal.look import Look, excerpt_of
+from tapveil.internal.merged import merged
+from tapveil.internal.thin_tables import advice, thin_tables
 from tapveil.internal.warnings import nearly_empty, remarks, room, wider_areas
 from tapveil.plan.model import Plan, Table
-from tapveil.privacy.distribution import Integers, distribution
+from tapveil.privacy.distribution import distribution
 from tapveil.published import estimated
 from tapveil.published.describe.wording import COUNTED
 from tapveil.published.estimates import NEWEST
@@ -82,6 +84,8 @@ class Outlook:
     """The days and the modes that the trips have."""
     bounds: Sequence[Bound] = ()
     """Where cards are protected: what other bounds on their trips would drop and add."""
+    thin: Sequence[str] = ()
+    """The tables of a known world in which noise hides most trips."""
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON values, marked as confidential.
@@ -183,9 +187,17 @@ def outlook_of(
         counted.left_out,
         stops,
         outlooks,
-        (*remarks(inputs, counted), *_too_many_places(inputs), *looked, *wider_areas(inputs, counted), *spare),
+        (
+            *remarks(inputs, counted),
+            *advice(inputs, counted),
+            *_too_many_places(inputs),
+            *looked,
+            *wider_areas(inputs, counted),
+            *spare,
+        ),
         {str(reason): list(where) for reason, where in refusals.located.items()},
         {column: labels[column] for column in ("date", "mode") if labels.get(column)},
+        thin=(*thin_tables(plan, counted),),
     )
 
 
@@ -259,12 +271,6 @@ def shares_by_width(
         expected = distribution(mechanism).expected(merged(columns, exact_counts(exact))[1])
         shares[width] = expected.trips / trips if trips else 0.0
     return shares
-
-
-def merged(codes: Mapping[str, Integers], counts: Integers) -> tuple[dict[str, Integers], Integers]:
-    """Cells that have come to have the same codes, as one: its codes, and what they count together."""
-    cells = pa.table({**codes, "#": counts}).group_by(list(codes)).aggregate([("#", "sum")])
-    return {name: cells.column(name).to_numpy() for name in codes}, cells.column("#_sum").to_numpy()
 
 
 def read_public_files(plan: Plan) -> PublicInputs:

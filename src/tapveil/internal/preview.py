@@ -22,7 +22,7 @@ from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.refusals import refuse_too_many
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.public import PublicInputs
-from tapveil.internal.outlook import merged
+from tapveil.internal.merged import merged
 from tapveil.internal.warnings import nearly_empty
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import Integers, distribution

@@ -251,6 +251,8 @@ def show_verdict(console: Console, plan: Plan, outlook: Outlook, further: list[s
         return
     empty = sum(table.advice is not None for table in outlook.tables)
     nearly = f"{empty} of {len(outlook.tables)} tables would be nearly empty" if empty else "no table is nearly empty"
+    if outlook.thin:
+        nearly = f"noise hides most cells of {len(outlook.thin)} of {len(outlook.tables)} tables: see above"
     spent = f"{loss_in_words(plan.guarantee.loss)}, for {UNIT_NAMES[plan.privacy.unit]}"
     say(console, f"A release would spend {spent}; {nearly}.")
     if not plan.privacy.looked_at_trips:

@@ -20,7 +20,7 @@ from tapveil.base.numbers import percent, three_digits
 from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY
 from tapveil.inputs.areas import Areas, Relabel
 from tapveil.internal.comparison.compare import ALL, Comparison, Truth, remade, variant, weights_of
-from tapveil.internal.outlook import merged
+from tapveil.internal.merged import merged
 from tapveil.internal.report.model.cells import Cells, Ints
 from tapveil.plan.model import Plan, Table
 from tapveil.privacy.distribution import distribution
