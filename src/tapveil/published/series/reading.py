@@ -202,7 +202,9 @@ class Series:
         """The folders in the order of their days."""
         if self.written:
             return list(self.given)
-        return sorted(self.given, key=lambda each: (self._own_days[each][:1], each.manifest.created, each.path.name))
+        return sorted(
+            self._own_days, key=lambda each: (self._own_days[each][:1], each.manifest.created, each.path.name)
+        )
 
     @cached_property
     def names(self) -> list[str]:
@@ -214,8 +216,15 @@ class Series:
 
     @cached_property
     def _own_days(self) -> dict[Folder, list[str]]:
-        days = self.written.days() if self.written else map(_days, self.given)
-        return dict(zip(self.given, days, strict=True))
+        if self.written:
+            return dict(zip(self.given, self.written.days(), strict=True))
+        corrected = {folder.manifest.corrects for folder in self.given}
+        return {folder: _days(folder) for folder in self.given if folder.manifest.release_id not in corrected}
+
+    @property
+    def withdrawn(self) -> list[Folder]:
+        """Folders that were named and are left out: another of them corrects their release, which was withdrawn."""
+        return [folder for folder in self.given if folder not in self._own_days]
 
     def __repr__(self) -> str:
         days, number = self.days, len(self.folders)
@@ -225,6 +234,7 @@ class Series:
         lines += [f"gap: {first} to {last}" for first, last in self.gaps]
         if twice := list(self.overlaps):
             lines.append(f"in several releases: {len(twice)} days from {twice[0]} to {twice[-1]}")
+        lines += [f"withdrawn, and left out for its correction: {folder.path.name}" for folder in self.withdrawn]
         lines += map(str, self.breaks)
         return "\n".join(lines)
 

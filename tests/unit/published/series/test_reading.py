@@ -20,6 +20,7 @@ from tapveil.base.errors import FolderError, ReaderError
 from tapveil.privacy.distribution import variance
 from tests.support.weeks import FIRST, days_of, trips, week_folder
 
+GOLDEN = Path(__file__).parents[3] / "golden"
 WEEK = timedelta(days=7)
 BY_CARD = {
     "unit": "card-day",
@@ -378,3 +379,20 @@ def test_days_of_which_nothing_is_published_are_no_days_of_its_tables(tmp_path: 
     quay = series.table("on_location").where(tap_on_location="Quay").mean(over="date").rows()[0]
     assert quay["days"] == 7, "a day on which others have numbers counts"
     assert math.isnan(quay["mean"])
+
+
+def test_a_release_that_another_corrects_is_not_in_the_series(tmp_path: Path) -> None:
+    """It was withdrawn: the mean of it and its correction would be of neither."""
+    for name, changes in (("wrong", {}), ("right", {"release_id": "7" * 32, "corrects": "5" * 32})):
+        shutil.copytree(GOLDEN / "3g" / "gaussian", tmp_path / name)
+        manifest = json.loads((tmp_path / name / "privacy.json").read_text(encoding="utf-8"))
+        manifest |= {"release_id": "5" * 32, **changes}
+        (tmp_path / name / "privacy.json").write_text(json.dumps(manifest), encoding="utf-8")
+    wrong, right = tmp_path / "wrong", tmp_path / "right"
+    series = tapveil.open([wrong, right])
+    assert ([each.path for each in series.folders], [each.path for each in series.withdrawn]) == ([right], [wrong])
+    assert "withdrawn, and left out for its correction: wrong" in repr(series)
+    assert series.overlaps == {}
+    assert set(series.table("on_time").cells["release"].tolist()) == {"right"}
+    assert tapveil.open([wrong, right]).write(tmp_path / "series")
+    assert "withdrawn" not in repr(tapveil.open(tmp_path / "series"))
