@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from tapveil.published.variation import change
 from tapveil.verification.folder import verify_folder
 from tests.support.r import r_with
 from tests.support.tampering import resum
-from tests.support.weeks import trips, week_folder
+from tests.support.weeks import FIRST, trips, week_folder
 from tests.unit.published.test_variation import mostly_noise, weeks_of
 
 ROOT = Path(__file__).parents[2]
@@ -294,6 +295,61 @@ def test_r_points_out_several_comparisons_as_python_does(
     by_chance, together = (repr(each).splitlines()[-1] for each in (changes, changes.adjusted()))
     said = [line.replace("tv_adjusted()", "adjusted()") for line in done.stdout.splitlines() if "comparisons" in line]
     assert said == [by_chance, together, by_chance]
+
+
+REDEFINED: dict[str, dict[str, Any]] = {
+    "none": {},
+    "unit": {"unit": "card-day"},
+    "rows": {"rows": "taps"},
+    "day": {"day": {"starts": "04:00", "after_midnight": "continued", "timezone": None, "calendar": True}},
+    "areas": {"areas": {"train": "lines"}},
+}
+COMPARE = """
+source("read.R")
+said <- function(x) tryCatch({ x; "" }, error = conditionMessage)
+open_table <- function(path) tv_table(tv_open(path), "on_location")
+before <- open_table("none")
+for (path in c("later", commandArgs(TRUE))) {
+  after <- open_table(path)
+  day <- function(x) tv_where(x, date = max(x$date), tap_on_location = "Central")
+  cat(path, said(tv_minus(after, before)), said(tv_minus(tv_mean(after), tv_mean(before))),
+    said(tv_minus(day(after), day(before))), sep = "|")
+  cat("\n")
+}
+"""
+
+
+def test_tables_that_count_different_things_are_compared_in_no_language(rscript: str, tmp_path: Path) -> None:
+    """Where a series is not asked, but two of its folders."""
+    truth = {"Central": trips(3000, 1), "Quay": trips(400, 2)}
+    for number, (what, changes) in enumerate(REDEFINED.items()):
+        week_folder(tmp_path / what, truth, FIRST if what == "none" else FIRST + timedelta(days=7), number, **changes)
+    week_folder(tmp_path / "later", truth, FIRST + timedelta(days=7), 9)
+    (tmp_path / "read.R").write_text(read_script(READER_VERSION), encoding="utf-8")
+    (tmp_path / "ask.R").write_text(COMPARE, encoding="utf-8")
+    changed = [what for what in REDEFINED if what != "none"]
+    done = subprocess.run([rscript, "ask.R", *changed], cwd=tmp_path, capture_output=True, text=True, check=True)
+    refused = "the tables count different things, which cannot be compared: "
+    expected = ["later|||", *(f"{what}|{'|'.join([refused + what] * 3)}" for what in changed)]
+    assert done.stdout.splitlines() == expected
+    before = tapveil.open(tmp_path / "none").table("on_location")
+    assert tapveil.open(tmp_path / "later").table("on_location").minus(before).rows()
+    for what in changed:
+        after = tapveil.open(tmp_path / what).table("on_location")
+        for ours, theirs in ((after, before), (after.mean(), before.mean()), (after.sum(), before.sum())):
+            with pytest.raises(tapveil.ReaderError, match=f"{refused}{what}: "):
+                ours.minus(theirs)
+
+
+def test_estimates_in_csv_files_are_found_without_arrow(rscript: str, tmp_path: Path) -> None:
+    shutil.copytree(GOLDEN / "3d" / "world", tmp_path / "folder")
+    (tmp_path / "folder" / "estimates" / "a.parquet").write_text("read by nobody", encoding="utf-8")
+    script = f"""
+      source("{ROOT / "r" / "R" / "read.R"}")
+      estimate <- tv_estimate(tv_open("folder"), c("tap_on_location", "tap_off_location"))
+      cat(nrow(estimate))"""
+    done = subprocess.run([rscript, "-e", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert int(done.stdout) > 0
 
 
 def test_the_package_is_the_script_of_the_folders() -> None:

@@ -145,7 +145,7 @@ def test_where_takes_days_and_leaves_out_what_is_settled(opened: Folder) -> None
     assert texts(monday) == texts(opened.table("on_time").where(mode="train").where(date=MONDAY))
     with pytest.raises(ReaderError, match="there is no column `mod`: did you mean `mode`"):
         opened.table("on_time").where(mod="train")
-    with pytest.raises(ReaderError, match="there is no column `count`"):
+    with pytest.raises(ReaderError, match="`count` is no key column"):
         opened.table("on_time").where(count="40")
 
 

@@ -92,6 +92,9 @@ def minus(ours: Frame, theirs: Frame, comparisons: int = 1) -> Changes:
             raise ReaderError(
                 f"`{key}` has other labels in the two tables, so their cells are not the same: choose one with where()"
             )
+    for what, now in ours.definition.items():
+        if now != (was := theirs.definition.get(what, now)):
+            raise ReaderError(f"the tables count different things, which cannot be compared: {what}: {was} -> {now}")
     if ours.counts is not None and theirs.counts is not None:
         return _minus_per_day(ours, theirs, comparisons)
     miss = variation.adjusted(variation.MISS, comparisons)

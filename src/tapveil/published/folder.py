@@ -45,6 +45,7 @@ from tapveil.published.lattice import why_not
 from tapveil.published.manifest import Manifest, TableClaim
 from tapveil.published.names import DAMAGED, Names, listed_places
 from tapveil.published.remote import Remote, is_address
+from tapveil.published.series.definition import counted
 
 Version = Literal["published", "consistent", "finest"]
 LARGEST_MANIFEST = 4 * 2**20
@@ -416,8 +417,16 @@ class Folder:
         rule, cells = interval(mechanism, MISS), self._raw[name]
         cells = {**cells, LOW: rule.low(cells[COUNT]), HIGH: rule.high(cells[COUNT])}
         keys, names = self.manifest.keys(claim), self._names(claim.level.location if claim.level else None)
-        coarser = self._coarser(claim, self.table)
-        return Frame(cells, keys, mechanism, known, names, calendar=self._calendar, coarser=coarser)
+        return Frame(
+            cells,
+            keys,
+            mechanism,
+            known,
+            names,
+            calendar=self._calendar,
+            coarser=self._coarser(claim, self.table),
+            definition=counted(self.manifest, claim),
+        )
 
     def _coarser(self, own: TableClaim, read: Callable[[str], Frame]) -> Callable[[frozenset[str]], Frame | None]:
         """What finds the coarsest table with some columns that has every trip of a table, if tables add up."""

@@ -100,6 +100,8 @@ class Frame:
     """Of a series without days: the table of each release by itself, each of whose cells is as it was published."""
     counts: Frame | None = field(default=None, repr=False)
     """Of means per day: the counts that they are of."""
+    definition: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Of a table of one folder: what its numbers count, by what can change between releases."""
 
     def __len__(self) -> int:
         return next((len(column) for column in self.cells.values()), 0)
@@ -309,7 +311,7 @@ class Frame:
 
     def _require(self, key: str) -> None:
         if key in self.cells and key not in self.keys:
-            raise ReaderError(f"rows are chosen by {' and '.join(self.keys) or 'nothing more'}, not by `{key}`")
+            raise ReaderError(f"`{key}` is no key column (key columns: {', '.join(self.keys) or 'none'})")
         if key not in self.keys:
             hint = did_you_mean(key, self.keys) or f" (columns: {', '.join(self.keys)})"
             raise ReaderError(f"there is no column `{key}`{hint}")
@@ -461,6 +463,7 @@ class Frame:
             leans=_by_group(theirs, groups, whole._margins()[0]),
             absents=dict.fromkeys(self.days, none) if DATE in by else {},
             gaussian=whole._is_gaussian,
+            definition=self.definition,
         )
 
     def _whole(self, by: Sequence[str]) -> Frame:

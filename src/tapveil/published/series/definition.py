@@ -43,6 +43,11 @@ def definition(manifest: Manifest, claim: TableClaim) -> dict[str, str]:
     }
 
 
+def counted(manifest: Manifest, claim: TableClaim) -> dict[str, str]:
+    """What a table counts: where two tables differ in it, their numbers are not compared."""
+    return {what: words for what, words in definition(manifest, claim).items() if what not in COMPARABLE}
+
+
 def _limits(bounds: Any) -> list[tuple[str, int | None]]:
     return [("day", bounds.trips_per_day), ("card", bounds.trips_per_card)]
 

@@ -49,7 +49,9 @@ tv_table <- function(release, name, version = c("published", "consistent", "fine
   } else {
     cells <- .read(release, "data", name)
   }
-  .frame(cells, claim = claim, known = .known(release, cells), release = release)
+  .frame(
+    cells, claim = claim, known = .known(release, cells), release = release, definition = .definition(release, claim)
+  )
 }
 
 # The rows that have these values, such as mode = "ferry", without their columns; or one of several values.
@@ -175,7 +177,8 @@ tv_sum <- function(frame, by = character()) {
   dated <- !is.null(claim) && "date" %in% by
   if (dated && !is.null(history)) history <- tv_sum(history, by)
   sums <- .frame(
-    sums, known = attr(frame, "known"), adds_up = FALSE, chosen = attr(frame, "chosen"), history = if (dated) history
+    sums, known = attr(frame, "known"), adds_up = FALSE, chosen = attr(frame, "chosen"), history = if (dated) history,
+    definition = attr(frame, "definition")
   )
   if (dated) {
     expected <- prod(vapply(setdiff(.keys(frame), by), function(key) .number_of(frame, key), 0))
@@ -193,6 +196,10 @@ tv_sum <- function(frame, by = character()) {
 # there are enough of them: the difference is real if 0 is outside. No number where one of the cells was not published.
 tv_minus <- function(frame, other) .adjustable(function(comparisons) {
   if (!identical(.keys(frame), .keys(other))) stop("the tables have different columns", call. = FALSE)
+  changed <- .redefined(frame, other)
+  if (length(changed)) {
+    stop("the tables count different things, which cannot be compared: ", paste(changed, collapse = ", "), call. = FALSE)
+  }
   miss <- MISS / comparisons
   of_cells <- !"date" %in% .keys(frame) && "count" %in% names(frame)
   dated <- "date" %in% .keys(frame) || !(is.null(attr(frame, "history")) || is.null(attr(other, "history")))
@@ -276,6 +283,7 @@ tv_profile <- function(release, column, ...) {
 # Estimates of a known world by these columns, besides those that split every table; where the folder has a file of them.
 tv_estimate <- function(release, columns) {
   files <- list.files(file.path(release$path, "estimates"), pattern = "[.](csv|parquet)$")
+  files <- files[order(!endsWith(files, ".csv"))] # what needs arrow comes last
   wanted <- sort(union(.partition(release), columns))
   for (name in unique(sub("[.][a-z]+$", "", files))) {
     cells <- .read(release, "estimates", name)
@@ -334,6 +342,40 @@ tv_trips <- function(release) .read(release, "trips", "synthetic_trips")
     stop("there is no table `", name, "`", .near(name, names(release$tables)), call. = FALSE)
   }
   release$tables[[name]]
+}
+
+# What a table counts: where two tables differ in it, their numbers are not compared.
+.definition <- function(release, claim) {
+  stated <- release$privacy
+  kinds <- unlist(stated$columns[c(.partition(release), unlist(claim$columns))])
+  calendars <- stated$calendars[sort(as.character(names(stated$calendars)))]
+  found <- list(
+    unit = list(stated$unit, stated$bounds$trips_per_day, stated$bounds$trips_per_card), rows = stated$rows,
+    day = c(
+      list(stated$day$starts, stated$day$after_midnight, stated$day$timezone),
+      lapply(calendars, function(each) list(each$period, each$kinds))
+    )
+  )
+  if ("time" %in% kinds) found$bins <- list(stated$time_minutes, stated$service, claim$level)
+  if ("location" %in% kinds) {
+    files <- stated$public_files_sha256
+    wider <- if (!is.null(claim$level$location)) stated$wider[[claim$level$location]]
+    found$areas <- list(stated$areas, claim$level$location, wider, files[grepl("^(lookup|polygons)", names(files))])
+  }
+  found
+}
+
+.redefined <- function(frame, other) {
+  of <- function(table) {
+    own <- attr(table, "definition")
+    if (is.null(own)) attr(attr(table, "history"), "definition") else own
+  }
+  ours <- of(frame)
+  theirs <- of(other)
+  if (is.null(ours) || is.null(theirs)) {
+    return(character())
+  }
+  Filter(function(what) !identical(ours[[what]], theirs[[what]]), names(ours))
 }
 
 .is_world <- function(release) identical(release$privacy$mechanism, "world")
@@ -402,11 +444,12 @@ tv_trips <- function(release) .read(release, "trips", "synthetic_trips")
 # --- frames --------------------------------------------------------------------------------------------------------
 
 .frame <- function(
-    cells, claim = NULL, known = list(), adds_up = TRUE, release = NULL, chosen = list(), history = NULL) {
+    cells, claim = NULL, known = list(), adds_up = TRUE, release = NULL, chosen = list(), history = NULL,
+    definition = NULL) {
   rownames(cells) <- NULL
   structure(cells,
     class = c("tv_frame", "data.frame"), claim = claim, known = known, adds_up = adds_up, release = release,
-    chosen = chosen, history = history
+    chosen = chosen, history = history, definition = definition
   )
 }
 
@@ -427,7 +470,8 @@ tv_trips <- function(release) .read(release, "trips", "synthetic_trips")
   if (!is.null(history) && length(others)) history <- .kept(history, values[others], intersect(dropped, others))
   found <- as.data.frame(frame)[kept, setdiff(names(frame), dropped), drop = FALSE]
   found <- .frame(
-    found, attr(frame, "claim"), attr(frame, "known"), attr(frame, "adds_up"), attr(frame, "release"), chosen, history
+    found, attr(frame, "claim"), attr(frame, "known"), attr(frame, "adds_up"), attr(frame, "release"), chosen, history,
+    attr(frame, "definition")
   )
   sums <- attr(frame, "sums")
   if (!is.null(sums)) attr(found, "sums") <- utils::modifyList(sums, lapply(sums[c("noise", "left_out")], `[`, kept))

@@ -129,7 +129,7 @@ def test_a_break_of_definition_is_flagged_everywhere(what: str, change: dict[str
     for ask in (lambda: last.minus(second), quay.mean, quay.trend):
         with pytest.raises(ReaderError, match="definitions 1 and 2, which cannot be compared"):
             ask()
-    with pytest.raises(ReaderError, match="rows are chosen by date, not by `definition`"):
+    with pytest.raises(ReaderError, match=r"`definition` is no key column \(key columns: date\)"):
         quay.where(definition="2")
     sums = series.table("on_location").sum(by="mode").rows()
     assert [row["definition"] for row in sums] == [1, 2], "numbers of two definitions are not added up"
