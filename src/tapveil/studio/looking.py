@@ -5,6 +5,7 @@ The server remembers it, not the page, which may be loaded again. It ends with t
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,38 +14,43 @@ from tapveil.plan.model import Plan
 
 NOTES = {"looked_at_trips", "chosen_from"}
 """What [privacy] says of how a plan was chosen; all else there is a choice."""
-Trips = tuple[str, ...]
+Trips = frozenset[str]
+"""Files by where they are, however plans name them; a pattern that finds none, and a table, by its own words."""
 
 
 @dataclass
 class Looking:
     """The trips of which numbers were shown, and what each plan had chosen until then."""
 
-    _seen: set[Trips] = field(default_factory=set)
+    _seen: set[str] = field(default_factory=set)
     _before: dict[tuple[str, Trips], object] = field(default_factory=dict)
 
     def saw(self, name: str, shown: Plan, written: Plan | None) -> None:
         """Exact numbers of the trips of a plan are shown: what is written by now was chosen before."""
         trips = _trips(shown)
-        self._seen.add(trips)
+        self._seen |= trips
         plan = written if written and _trips(written) == trips else shown
-        self._before.setdefault((name, trips), choices(plan))
+        self._chosen_before(name, trips, choices(plan))
 
     def counted(self, trips: Trips) -> None:
         """A plan was proposed by counting these trips: of those chosen from here on, none was chosen before."""
-        self._seen.add(trips)
+        self._seen |= trips
 
     def has_seen(self, plan: Plan) -> bool:
-        """Whether numbers of its trips were shown."""
-        return _trips(plan) in self._seen
+        """Whether numbers of its trips, or of some of them, were shown."""
+        return not self._seen.isdisjoint(_trips(plan))
 
     def must_say(self, name: str, before: Plan | None, plan: Plan) -> bool:
         """Whether a plan must say that it was chosen by looking at the trips, and does not."""
-        trips = _trips(plan)
-        if trips not in self._seen or plan.privacy.looked_at_trips:
+        if plan.privacy.looked_at_trips or not self.has_seen(plan):
             return False
         own = choices(before) if before and not before.privacy.looked_at_trips else None
-        return self._before.setdefault((name, trips), own) != choices(plan)
+        return self._chosen_before(name, _trips(plan), own) != choices(plan)
+
+    def _chosen_before(self, name: str, trips: Trips, now: object) -> object:
+        """What a plan had chosen when numbers of some of these trips were first shown: what it has now, if not said."""
+        shared = (each for each in self._before if each[0] == name and not trips.isdisjoint(each[1]))
+        return self._before.setdefault(next(shared, (name, trips)), now)
 
 
 def choices(plan: Plan) -> object:
@@ -54,9 +60,11 @@ def choices(plan: Plan) -> object:
 
 
 def _trips(plan: Plan) -> Trips:
-    return trips_at(plan.base, plan.source.path)
+    return trips_at(plan.base, plan.source.path) | ({plan.source.table} if plan.source.table else frozenset())
 
 
 def trips_at(base: Path, paths: Iterable[str | Path]) -> Trips:
     """The trips of a plan in this folder that names these paths."""
-    return tuple(sorted(str(base / path) for path in paths))
+    patterns = [str(base / path) for path in paths]
+    found = [name for each in patterns for name in glob.glob(each, recursive=True) or [each]]  # noqa: PTH207 (an absolute pattern)
+    return frozenset(str(Path(name).resolve()) for name in found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -83,3 +84,22 @@ def test_a_plan_that_was_chosen_by_looking_is_none_of_before_under_another_name(
     looking.saw("plan.toml", plan, plan)
     stated = changed(lambda text: CHOICES["bins"](text).replace("[privacy]\n", "[privacy]\nlooked_at_trips = true\n"))
     assert looking.must_say("other.toml", stated, changed(CHOICES["bins"]))
+
+
+@pytest.mark.parametrize("path", ["./trips.csv", "*.csv", "link.csv", "sub/../trips.csv"])
+def test_trips_are_the_same_under_another_name(tmp_path: Path, path: str) -> None:
+    for name in ("trips.csv", "more.csv", "sub/others.csv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "link.csv").symlink_to("trips.csv")
+
+    def plan(text: str, path: str) -> Plan:
+        return Plan.parse(text.replace("trips.csv", path), base=tmp_path)
+
+    looking, chosen = Looking(), CHOICES["bins"](PLAN)
+    looking.saw("plan.toml", plan(PLAN, "trips.csv"), plan(PLAN, "trips.csv"))
+    renamed = plan(PLAN, path)
+    assert looking.has_seen(renamed)
+    assert not looking.must_say("plan.toml", renamed, renamed), "nothing was chosen"
+    assert looking.must_say("plan.toml", plan(chosen, path), plan(chosen, path))
+    assert not looking.has_seen(plan(PLAN, "sub/others.csv"))
