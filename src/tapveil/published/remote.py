@@ -40,6 +40,16 @@ def is_address(path: object) -> bool:
     return isinstance(path, str) and _ADDRESS.match(path) is not None
 
 
+def shown(address: str) -> str:
+    """An address as messages have it: without a user, a password and options, any of which may be a key.
+
+    >>> shown("s3://id:secret@bucket/published?region=eu-west-1")
+    's3://bucket/published'
+    """
+    parts = urllib.parse.urlsplit(address)
+    return urllib.parse.urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+
+
 class Remote:
     """The files below an address, of which copies are kept until the program ends."""
 
@@ -52,7 +62,12 @@ class Remote:
         self.place.mkdir()
 
     def __str__(self) -> str:
-        return urllib.parse.urlunsplit(self.address._replace(query="", fragment=""))  # which may hold a key
+        return shown(self.whole)
+
+    @property
+    def whole(self) -> str:
+        """The address with all that opens it, which no message may have."""
+        return urllib.parse.urlunsplit(self.address._replace(fragment=""))
 
     @cached_property
     def sums(self) -> dict[str, str]:
@@ -96,7 +111,7 @@ class Remote:
                 with urllib.request.urlopen(url, timeout=SECONDS) as answer:  # noqa: S310 (of the web, as was asked)
                     yield answer
             else:
-                system, base = _file_system(str(self))
+                system, base = _file_system(self.whole)
                 with system.open_input_stream(f"{base.rstrip('/')}/{name}") as file:
                     yield file
         except urllib.error.HTTPError as error:
@@ -109,26 +124,28 @@ class Remote:
 
 def matching(pattern: str) -> list[str]:
     """The addresses that match a pattern in its last part, such as `s3://bucket/published/*`; the web has no lists."""
-    base, _, last = pattern.rstrip("/").rpartition("/")
+    named, mark, options = pattern.partition("?")
+    base, _, last = named.rstrip("/").rpartition("/")
     if pattern.startswith(("http:", "https:")) or re.search(r"[*?\[]", base):
-        raise FolderError(f"{pattern} cannot be searched: give a list of the addresses of folders")
-    system, path = _file_system(base)
+        raise FolderError(f"{shown(pattern)} cannot be searched: give a list of the addresses of folders")
+    system, path = _file_system(base + mark + options)
     from pyarrow import fs
 
     try:
         found = [info.base_name for info in system.get_file_info(fs.FileSelector(path)) if not info.is_file]
     except OSError as error:
-        raise FolderError(f"{base} cannot be read: {str(error).splitlines()[0]}") from None
-    return sorted(f"{base}/{name}" for name in fnmatch.filter(found, last))
+        raise FolderError(f"{shown(base)} cannot be read: {str(error).splitlines()[0]}") from None
+    return sorted(f"{base}/{name}{mark}{options}" for name in fnmatch.filter(found, last))
 
 
 def _file_system(address: str) -> tuple[Any, str]:
     try:
         from pyarrow import ArrowException, fs
     except ImportError:
-        raise FolderError(f"{address} needs pyarrow: pip install pyarrow") from None
+        raise FolderError(f"{shown(address)} needs pyarrow: pip install pyarrow") from None
     try:
         system, path = fs.FileSystem.from_uri(address)
     except (ArrowException, OSError, ValueError) as error:
-        raise FolderError(f"{address} cannot be opened: {str(error).splitlines()[0]}") from None
+        words = str(error).splitlines()[0].replace(address, shown(address))
+        raise FolderError(f"{shown(address)} cannot be opened: {words}") from None
     return system, path

@@ -16,6 +16,7 @@ import pytest
 
 import tapveil
 from tapveil.base.errors import FolderError
+from tapveil.published.remote import Remote, _file_system, matching
 from tests.support.commands import run
 from tests.support.weeks import FIRST, trips, week_folder
 
@@ -121,14 +122,38 @@ def test_what_cannot_be_fetched_or_was_changed_is_said(server: Server, tmp_path:
     assert (done.returncode, "cannot be fetched" in done.stderr) == (2, True)
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://secret:secret@127.0.0.1:9/published?key=secret",
+        "http://secret@127.0.0.1:9/publ*?key=secret",
+        "http://secret@127.0.0.1:9/published/one.csv?key=secret",
+        "gs://secret:secret@bucket/published",
+        "gs://secret:secret@bucket/publ*",
+        "gopher://secret:secret@data.example/published?key=secret",
+    ],
+)
+def test_what_opens_an_address_is_in_no_message(address: str) -> None:
+    with pytest.raises(FolderError) as error:
+        tapveil.open(address)
+    assert "secret" not in str(error.value)
+
+
+def test_options_of_an_address_reach_its_file_system(tmp_path: Path) -> None:
+    """An S3 that is not Amazon's is named by one."""
+    options = "region=eu-west-1&endpoint_override=127.0.0.1:9&scheme=http"
+    system, path = _file_system(Remote(f"s3://id:secret@bucket/published?{options}#part").whole)
+    assert (system.type_name, system.region, path) == ("s3", "eu-west-1", "bucket/published")
+    shutil.copytree(GOLDEN / "3" / "gaussian", tmp_path / "published")
+    assert matching(f"{tmp_path.as_uri()}/publ*?a=b") == [f"{tmp_path.as_uri()}/published?a=b"]
+
+
 def test_nothing_outside_of_the_copies_is_ever_written(server: Server, tmp_path: Path) -> None:
     (server.root / "published").mkdir()
     (server.root / "escaped").write_text("x")
     (server.root / "published" / "SHA256SUMS").write_text(f"{'0' * 64}  ../escaped\n")
     with pytest.raises(FolderError, match=r"it has no privacy\.json"):
         tapveil.open(f"{server.address}/published")
-    from tapveil.published.remote import Remote
-
     source = Remote(f"{server.address}/published")
     source.file("../escaped")
     assert not (source.place.parent / "escaped").exists()

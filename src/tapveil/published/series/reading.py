@@ -32,7 +32,7 @@ from tapveil.published.frame import DATE, DEFINITION, RELEASE, Frame
 from tapveil.published.lattice import why_not
 from tapveil.published.manifest import TableClaim
 from tapveil.published.names import DAMAGED, Names, listed_places
-from tapveil.published.remote import Remote, is_address, matching
+from tapveil.published.remote import Remote, is_address, matching, shown
 from tapveil.published.series.definition import COMPARABLE, definition
 from tapveil.published.series.written import BOTH, CONTENTS, Written, combined_noise
 from tapveil.published.variation import noise_quantile
@@ -126,7 +126,7 @@ def _around_address(address: str) -> str:
         with suppress(FolderError):
             if not _MAGIC.search(above) and fnmatch.filter(Remote(above + mark + query).sums, pattern):
                 return above + mark + query
-    raise FolderError(f"{base} is no file of a published folder or of a series: name the folder itself")
+    raise FolderError(f"{shown(base)} is no file of a published folder or of a series: name the folder itself")
 
 
 def _at_address(address: str) -> Folder | Series:
@@ -135,7 +135,7 @@ def _at_address(address: str) -> Folder | Series:
     if _MAGIC.search(named) and not named.endswith(_FILES):
         found = matching(address)
         if not found:
-            raise FolderError(f"there is no folder {address}")
+            raise FolderError(f"there is no folder {shown(address)}")
         return Series(tuple(open_folder(each) for each in found))
     source = Remote(_around_address(address) if named.endswith(_FILES) else address)
     if CONTENTS in source.sums and MANIFEST not in source.sums:
