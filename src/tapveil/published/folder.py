@@ -124,7 +124,10 @@ class Folder:
     @property
     def privacy(self) -> dict[str, Any]:
         """The manifest (`privacy.json`) as it is written."""
-        manifest: dict[str, Any] = json.loads(self.file(MANIFEST).read_text(encoding="utf-8"))
+        path = self.file(MANIFEST)
+        if path.stat().st_size > LARGEST_MANIFEST:
+            raise ValueError(f"{MANIFEST} is too large")
+        manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return manifest
 
     def __repr__(self) -> str:

@@ -99,14 +99,19 @@ def workbook(
     return written.getvalue()
 
 
-def contents(path: Path) -> list[tuple[str, bytes]] | None:
-    """The files of a workbook as tapveil writes it; None of one with room for anything else, or that is damaged."""
+def contents(path: Path, most: int | None = None) -> list[tuple[str, bytes]] | None:
+    """The files of a workbook as tapveil writes it; None of one with room for anything else, or that is damaged.
+
+    `most`: bytes that all of them may have together; of a workbook of others.
+    """
     try:
-        size, used = path.stat().st_size, _END
+        size, used, unpacked = path.stat().st_size, _END, 0
         with zipfile.ZipFile(path) as archive:
             for each in archive.infolist():
                 used += each.compress_size + _HEADERS + 2 * len(each.filename.encode())
-                if each.extra or each.comment or each.date_time != _DAY or each.file_size > _LARGEST:
+                unpacked += each.file_size
+                too_large = each.file_size > _LARGEST or (most is not None and unpacked > most)
+                if each.extra or each.comment or each.date_time != _DAY or too_large:
                     return None
             return [(name, archive.read(name)) for name in archive.namelist()] if size == used else None
     except (OSError, ValueError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error):

@@ -90,11 +90,14 @@ def open_inside(folder: Path, name: str) -> int:
 def sha256(folder: Path, name: str) -> str:
     """The checksum of a file, of a size that is bounded even while it is read."""
     digest, rest = hashlib.sha256(), LARGEST_FILE
+    too_large = UnreadableError("too-large", shown(name), "is larger than any file of a release")
     with os.fdopen(open_inside(folder, name), "rb") as file:
+        if os.fstat(file.fileno()).st_size > LARGEST_FILE:
+            raise too_large
         while block := file.read(2**20):
             rest -= len(block)
             if rest < 0:
-                raise UnreadableError("too-large", shown(name), "is larger than any file of a release")
+                raise too_large
             digest.update(block)
     return digest.hexdigest()
 

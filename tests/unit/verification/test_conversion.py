@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+import tracemalloc
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -122,6 +124,24 @@ def test_written_by_another_library_is_no_finding(made: Path, folder: Folder, tm
     for path in (package, matrices):
         restate(out, path.name)
     assert verify_conversion(out, folder).findings == []
+
+
+def test_a_workbook_that_would_fill_a_memory_is_not_unpacked(made: Path, folder: Folder, tmp_path: Path) -> None:
+    """Each of its sheets is as large as one may be, and takes a thousandth of that on the disk."""
+    out = Path(shutil.copytree(made, tmp_path / "files"))
+    path = next(out.glob("*.xlsx"))
+    sheet = b"0" * 2**26
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for number in range(4):
+            archive.writestr(zipfile.ZipInfo(f"{number}", (1980, 1, 1, 0, 0, 0)), sheet, zipfile.ZIP_DEFLATED)
+    restate(out, path.name)
+    tracemalloc.start()
+    try:
+        found = verify_conversion(out, folder).findings
+        assert tracemalloc.get_traced_memory()[1] < len(sheet)
+    finally:
+        tracemalloc.stop()
+    assert [each.code for each in found] == ["derived-differs"]
 
 
 def test_what_does_not_belong_or_is_not_there_is_found(made: Path, folder: Folder, tmp_path: Path) -> None:

@@ -44,6 +44,8 @@ def same_geoparquet(one: Path, other: Path) -> bool:
     import pyarrow.parquet as parquet
 
     try:
+        if parquet.read_metadata(one).num_rows != parquet.read_metadata(other).num_rows:
+            return False  # and more rows than there should be are never in memory
         ours, theirs = (parquet.read_table(path) for path in (one, other))
     except (OSError, arrow.ArrowException):
         return False

@@ -21,6 +21,7 @@ RELEASES = "releases"
 """Where a series has the manifest of each release, in a folder of its name."""
 VERSION = 2
 """Of the files of a series: since 2, the page compares periods. All versions up to it can be read and verified."""
+LARGEST_CONTENTS = 64 * 2**20
 BOTH = " + "
 """Between the names of releases that a number is from."""
 
@@ -40,7 +41,10 @@ class Written:
     def read(cls, file: Callable[[str], Path], named: str) -> Written:
         """The series; FolderError if it is damaged or of another version."""
         try:
-            contents = json.loads(file(CONTENTS).read_text(encoding="utf-8"))
+            path = file(CONTENTS)
+            if path.stat().st_size > LARGEST_CONTENTS:
+                raise ValueError("too large")
+            contents = json.loads(path.read_text(encoding="utf-8"))
             if contents["series_version"] not in range(1, VERSION + 1):
                 raise ValueError("another version")
             _ = [(each["name"], each["days"]) for each in contents["releases"]], contents["tables"].keys()

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tapveil
-from tapveil.base.errors import UsageError
+from tapveil.base.errors import FolderError, UsageError
 from tapveil.verification.series import verify_series
 from tests.support.commands import run
 from tests.support.weeks import FIRST, days_of
@@ -57,6 +57,28 @@ def test_a_changed_file_is_found(name: str, written: tuple[Path, list[Path]], tm
     else:
         changed.write_bytes((changed.read_bytes() if changed.exists() else b"") + b" ")
     assert name in {each.place for each in verify_series(tmp_path / "copy", tapveil.open(folders)).findings}
+
+
+@pytest.mark.parametrize("name", ["more", "series.html", "releases/w01/privacy.json", "SHA256SUMS"])
+def test_a_file_larger_than_any_memory_is_found(name: str, written: tuple[Path, list[Path]], tmp_path: Path) -> None:
+    out, folders = written
+    shutil.copytree(out, tmp_path / "copy")
+    with (tmp_path / "copy" / name).open("wb") as file:
+        file.truncate(2**40)
+    assert ("too-large", name) in {
+        (each.code, each.place) for each in verify_series(tmp_path / "copy", tapveil.open(folders)).findings
+    }
+
+
+@pytest.mark.parametrize("name", ["series.json", "releases/w01/privacy.json"])
+def test_what_is_larger_than_any_memory_is_not_read(
+    name: str, written: tuple[Path, list[Path]], tmp_path: Path
+) -> None:
+    shutil.copytree(written[0], tmp_path / "copy")
+    with (tmp_path / "copy" / name).open("wb") as file:
+        file.truncate(2**40)
+    with pytest.raises(FolderError, match=r"damaged"):
+        tapveil.open(tmp_path / "copy")
 
 
 def test_a_changed_folder_is_found(written: tuple[Path, list[Path]], tmp_path: Path) -> None:
