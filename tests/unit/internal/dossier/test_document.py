@@ -350,3 +350,18 @@ def test_it_is_accessible_fits_a_printed_page_and_asks_nobody(name: str, browser
     assert printed.startswith(b"%PDF")
     assert all(url.startswith("file:") for url in asked)
     context.close()
+
+
+def test_what_changed_can_be_read_next_to_long_checksums(browser: Browser, tmp_path: Path) -> None:
+    """Of another plan: its SHA-256 has no space to break at, and takes no room from the words."""
+    before = case_of("3/paper")
+    write_kept(tmp_path / "paper.dossier.toml", before, Dossier(before).figures)
+    made = Dossier(case_of("3/gaussian"), read_kept(tmp_path / "paper.dossier.toml"))
+    (tmp_path / "dossier.html").write_text(made.html, encoding="utf-8")
+    page = browser.new_page(viewport={"width": A4_WIDE, "height": 1000})
+    page.goto((tmp_path / "dossier.html").as_uri())
+    table = page.locator("table", has=page.locator("th", has_text=re.compile("^was$")))
+    wide, first = (each.evaluate("node => node.offsetWidth") for each in (table, table.locator("th").first))
+    assert wide <= A4_WIDE
+    assert first > 0.25 * wide
+    page.close()
