@@ -82,7 +82,7 @@ def test_what_a_figure_is_of_is_said_next_to_it(four: tuple[str, Dossier]) -> No
         "year-of-weeks": "all trips of any one card on any one day added or removed",
         "bike-month": "any one trip replaced by any other",
     }
-    assert ("As it is specified, it keeps ρ" in text) == (name in notion)
+    assert ("As specified, it keeps ρ" in text) == (name in notion)
     assert name not in notion or f"of zero-concentrated differential privacy for {notion[name]}" in text
     assert ("computed from continuous Gaussian noise that is slightly narrower" in text) == (name == "card-day")
     assert ("**no meaningful promise**: no ε can be stated" in text) == (name in ("paper", "bike-month"))
