@@ -29,6 +29,10 @@ BIKES = SHARED / "bikeshare" / "JC-201510-citibike-tripdata.csv"
 NAMMA = SHARED / "namma" / "stationpair-hourly.parquet"
 AXE = {"resultTypes": ["violations"], "iframes": False}
 BEYOND = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+CUT = """() => [...document.querySelectorAll('#content svg.plot text')].filter((text) => {
+  const box = text.getBBox(), whole = text.ownerSVGElement.viewBox.baseVal;
+  return box.x < -1 || box.x + box.width > whole.width + 1;
+}).map((text) => text.textContent)"""
 SIZES = {"phone": (390, 844), "tablet": (820, 1180), "desk": (1440, 1000)}
 
 
@@ -187,6 +191,7 @@ def test_taps_in_chinese_become_a_verified_folder_by_the_keyboard_alone(
     page.wait_for_selector("#found")
     drawn(page, "check")
     assert "Most likely nothing at all would be published" in page.inner_text("#found")
+    assert "“Time of start × place of start” would publish" in page.inner_text("#found"), "not by names of columns"
     hand.go("publish")
     for few in ("on_time_location", "off_time_location", "off_time", "off_location", "total"):
         hand.press(f"remove-{few}")
@@ -387,6 +392,7 @@ def looks(page: Page, size: str, scheme: Literal["light", "dark"]) -> None:
         wrong = Axe().run(page, options=AXE).response["violations"]
         assert [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in wrong] == [], step
         assert page.evaluate(BEYOND) <= 0, f"{step} is wider than the window"
+        assert page.evaluate(CUT) == [], f"words of a picture in {step} are cut off"
 
 
 @pytest.mark.parametrize(("size", "scheme"), [("desk", "light"), ("phone", "dark")])

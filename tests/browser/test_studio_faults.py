@@ -274,6 +274,46 @@ def test_a_plan_that_changes_while_it_is_checked_is_not_said_to_be_checked(brows
         assert page.locator("#found").count() == 0
 
 
+def test_a_table_in_a_sentence_of_a_command_has_the_name_that_the_studio_gives_it(
+    browser: Browser, harbour: Path
+) -> None:
+    said = "Expect on_time, total to be mostly empty: tap_on_time × tap_on_location would publish 2 % of trips"
+    with Opened.of(browser, harbour) as found:
+        titled = found.page.evaluate(
+            """(said) => titled(said, [
+              { name: "on_time", columns: ["tap_on_time"] },
+              { name: "on_time_location", columns: ["tap_on_time", "tap_on_location"] },
+              { name: "total", columns: [] },
+            ])""",
+            said,
+        )
+    assert titled == (
+        "Expect “Time of start”, total to be mostly empty: “Time of start × place of start” would publish 2 % of trips"
+    )
+
+
+def test_every_release_has_its_name_and_epsilon_on_the_line_of_a_phone(browser: Browser, harbour: Path) -> None:
+    with Opened.of(browser, harbour, size=(390, 844)) as found:
+        words: list[tuple[str, bool]] = found.page.evaluate(
+            """(title) => {
+              const weeks = [["2025-03-03", "2025-03-09"], ["2025-03-10", "2025-03-16"], ["2025-03-17", "2025-03-23"]];
+              const picture = timeline(weeks.map(([first_day, last_day]) =>
+                ({ first_day, last_day, title, epsilon: "1.25" })), "");
+              at("content").append(picture);
+              return [...picture.querySelectorAll("text")].slice(2).map((text) => {
+                const box = text.getBBox();
+                return [text.textContent, box.x >= 0 && box.x + box.width <= picture.viewBox.baseVal.width];
+              });
+            }""",
+            "a-release-with-quite-a-long-name 8fd12229",
+        )
+        assert len(words) == 3
+        for text, within in words:
+            assert text.startswith("a-rel")
+            assert text.endswith(", ε 1.25")
+            assert within, text
+
+
 def test_areas_are_drawn_on_the_map(browser: Browser, harbour: Path) -> None:
     features = [
         {

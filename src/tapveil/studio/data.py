@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -123,10 +124,16 @@ def _seen(studio: Studio, given: Given, progress: Reporter) -> Found:
         "remarks": [*found.remarks, *drafted.remarks],
         "questions": [_question(each, answers) for each in asked],
         "promise": _promise(drafted),
+        "tables": [{"name": each["name"], "columns": each["columns"]} for each in _tables(drafted)],
         "prospect": drafted.prospect.sentences or None if drafted.prospect else None,
         "text": drafted.text,
         "open": [question.key for question in drafted.open],
     }
+
+
+def _tables(drafted: Draft) -> list[dict[str, Any]]:
+    """The tables of a plan that may have open questions yet."""
+    return list(tomllib.loads(drafted.text)["table"])
 
 
 def _roles(column: str, guesses: Mapping[str, Guess]) -> list[str]:

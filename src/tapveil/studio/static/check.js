@@ -148,7 +148,7 @@ class CheckStep {
           )
         : null,
       data?.tables?.length ? this.empty(data.tables) : null,
-      ...(data?.tables ?? []).filter((table) => table.advice).map((table) => remark("hint", table.advice)),
+      ...(data?.tables ?? []).filter((table) => table.advice).map((table) => remark("hint", titled(table.advice, project.model.tables))),
       ...(data?.notes ?? []).map((note) => remark("hint", note)),
       checked.text
         ? el(

@@ -189,8 +189,8 @@ class DataStep {
     if (looked.prospect)
       parts.push(
         card(
-          { title: "What to expect", span: true, secret: true },
-          el("p", {}, spoken(looked.prospect)),
+          { title: "What to expect", span: true, secret: true, id: "expect" },
+          el("p", {}, spoken(titled(looked.prospect, looked.tables))),
           this.coarser(),
         ),
       );

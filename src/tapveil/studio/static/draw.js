@@ -8,7 +8,7 @@ function svg(width, height, label, ...children) {
 }
 
 // As wide as the page has room for, so that letters keep their size on a phone.
-const roomy = (most) => Math.max(290, Math.min(most, document.documentElement.clientWidth - 96));
+const roomy = (most) => Math.max(290, Math.min(most, at("content").clientWidth - 40));
 
 const tick = (x, y, text, anchor = "middle", strong = false) =>
   el("text", { x, y, "text-anchor": anchor, class: strong ? "strong" : null }, text);
@@ -16,14 +16,20 @@ const tick = (x, y, text, anchor = "middle", strong = false) =>
 // Of a column of times, what stands for none.
 const binTitle = (label) => (label === "-1" ? "no time" : label);
 
-// As much of a text as there is room for, in the letters of pictures.
 const ruler = document.createElement("canvas").getContext("2d");
-function short(text, room) {
+// How wide a text is in the letters of pictures.
+function lettersWide(text) {
   ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+  return ruler.measureText(text).width;
+}
+// How much wider bold letters are.
+const BOLD = 1.15;
+// As much of a text as there is room for.
+function short(text, room) {
   const letters = [...text],
     cut = (many) => (many < letters.length ? `${letters.slice(0, many).join("")}…` : text);
   let many = Math.min(letters.length, 80);
-  while (many > 1 && ruler.measureText(cut(many)).width > room) many -= 1;
+  while (many > 1 && lettersWide(cut(many)) > room) many -= 1;
   return cut(many);
 }
 
@@ -149,6 +155,7 @@ function sample({ bars, column }, what) {
 
 // How accurate a count is: what may be published for true counts of 20, 100 and 500, each on its own scale.
 const EXAMPLES = [20, 100, 500];
+const NOT_PUBLISHED = "most likely not published";
 function accuracy(title, { error, smallest, every_cell }) {
   const row = 46,
     left = 58,
@@ -159,7 +166,8 @@ function accuracy(title, { error, smallest, every_cell }) {
       to = (n) => left + (Math.max(0, Math.min(n, most)) / most) * (wide - left - 14),
       out = !every_cell && smallest !== null && count < smallest;
     const low = Math.max(0, count - error),
-      high = count + error;
+      high = count + error,
+      said = out ? NOT_PUBLISHED : `${number(low)} to ${number(high)}${high > most ? " →" : ""}`;
     return [
       tick(left - 14, y + 5, number(count), "end", true),
       el("line", { class: "axis", x1: left, x2: wide, y1: y, y2: y }),
@@ -174,12 +182,7 @@ function accuracy(title, { error, smallest, every_cell }) {
             rx: 3,
           }),
       el("line", { class: "mark", x1: to(count), x2: to(count), y1: y - 10, y2: y + 10 }),
-      tick(
-        Math.min(out ? to(count) + 8 : to(high) + 8, wide - 4),
-        y - 12,
-        out ? "most likely not published" : `${number(low)} to ${number(high)}${high > most ? " →" : ""}`,
-        out || to(high) < wide - 120 ? "start" : "end",
-      ),
+      tick(Math.min(to(out ? count : high) + 8, wide - 4 - lettersWide(said)), y - 12, said, "start"),
     ];
   };
   const label = `${title}: ${EXAMPLES.map((count) =>
@@ -207,18 +210,22 @@ function timeline(releases, caption) {
     const x = whole ? left : to(each.first_day),
       end = whole ? wide - left : to(each.last_day) + (864e5 / Math.max(864e5, last - first)) * (wide - 2 * left);
     const y = i * row + 18,
-      text = `${each.title}${each.epsilon ? `, ε ${each.epsilon}` : ""}`,
-      roomy = end - x > 7.2 * text.length,
-      before = !roomy && end + 7.2 * text.length > wide;
+      spent = each.epsilon ? `, ε ${each.epsilon}` : "",
+      rooms = { in: end - x - 16, after: wide - end - 8, before: x - 8 };
+    // Where there is room for it; else as much of it as there is room for, where there is most.
+    const place =
+        Object.keys(rooms).find((kind) => rooms[kind] >= BOLD * lettersWide(each.title + spent)) ??
+        Object.keys(rooms).reduce((most, kind) => (rooms[kind] > rooms[most] ? kind : most)),
+      text = short(each.title, rooms[place] / BOLD - lettersWide(spent)) + spent;
     return [
       el("rect", { class: each.planned ? "fill-plan" : "fill", x, y, width: Math.max(3, end - x), height: 18, rx: 4 }),
       el(
         "text",
         {
-          x: roomy ? x + 8 : before ? x - 6 : end + 6,
+          x: { in: x + 8, after: end + 6, before: x - 6 }[place],
           y: y + 13.5,
-          "text-anchor": before ? "end" : "start",
-          class: roomy && !each.planned ? "on-fill" : "strong",
+          "text-anchor": place === "before" ? "end" : "start",
+          class: place === "in" && !each.planned ? "on-fill" : "strong",
         },
         text,
       ),

@@ -24,8 +24,7 @@ class Studio {
     window.addEventListener("resize", () => {
       if (width === window.innerWidth) return;
       width = window.innerWidth;
-      this.stale = true;
-      this.refresh();
+      this.resized();
     });
     window.addEventListener("beforeunload", (event) => {
       const { looked, chosen } = this.project;
@@ -212,6 +211,12 @@ class Studio {
     if (!shows && JSON.stringify([project.state, project.plan?.version]) === before) return;
     this.stale = true;
     await this.refresh();
+  }
+
+  // Pictures are drawn for the room that there is.
+  resized() {
+    this.stale = true;
+    this.refresh();
   }
 
   // What changed meanwhile, as the width of the window, is drawn when nothing is under way; but not over a frame, which

@@ -109,6 +109,16 @@ function columnsTitle(columns, level = "") {
   const words = columns.map((column, i) => (i ? roleTitle(column).toLowerCase() : roleTitle(column)));
   return `${words.join(" × ")}${level ? ` (${level})` : ""}`;
 }
+// A sentence of a command about tables, with what they are called here.
+function titled(text, tables) {
+  const titles = new Map();
+  for (const { name, columns, level } of tables) {
+    const title = `“${columnsTitle(columns, level)}”`;
+    if (columns.length) titles.set(columns.join(" × "), title);
+    if (name.includes("_")) titles.set(name, title);
+  }
+  return text.replace(/\w+(?: × \w+)*/g, (found) => titles.get(found) ?? found);
+}
 const roleTitle = (role) => ROLES[role] ?? capital(role.replaceAll("_", " "));
 // What the ledger says to a release of the plan: its weight, and a sentence.
 function roomIn({ next, refused, repeats, missing }) {

@@ -285,7 +285,7 @@ class PublishStep {
             )
           : null,
       facts.length ? el("dl", { class: "facts" }, facts) : null,
-      found?.advice ? remark("warn", found.advice) : null,
+      found?.advice ? remark("warn", titled(found.advice, project.model.tables)) : null,
       table.weight_at ? this.weight(table, project.table(table.name)?.weight, title) : null,
     );
   }

@@ -71,6 +71,7 @@ class Shell {
       this.plan();
       at("drawer-title").focus();
     }
+    this.app.resized();
   }
 
   plan() {
