@@ -28,7 +28,6 @@ from tapveil.counting.engines.spark import dialect, views
 from tapveil.counting.engines.spark import session as spark_session
 from tapveil.counting.exact import Counted
 from tapveil.counting.reveal import exact_counts
-from tapveil.counting.sql import steps
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan
@@ -90,7 +89,6 @@ def test_nothing_is_used_that_spark_connect_lacks() -> None:
 ALWAYS = {
     *("trips, looked up by mode", "trips, at levels", "cards", "card-days, in a time zone", "taps, paired by card"),
     *("taps, each end by itself", "taps, and one total", "typed: timestamps", "typed: instants"),
-    "typed: timestamps, of trips",
 }
 """Every unit and every way of counting; the others are run by `make test-full`."""
 
@@ -99,15 +97,8 @@ ALWAYS = {
     "case",
     [pytest.param(case, marks=() if case.name in ALWAYS else pytest.mark.slow, id=case.name) for case in CASES],
 )
-def test_spark_counts_what_the_built_in_engine_counts(
-    case: Case, session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """From files and from a table in turn, and in sessions set in turn in the usual way and in odd ones.
-
-    Trips are grouped by raw values first, though these have many combinations; but not at levels.
-    """
-    if case.name != "trips, at levels":
-        monkeypatch.setattr(steps, "FEW_GROUPS", 10**6)
+def test_spark_counts_what_the_built_in_engine_counts(case: Case, session: SparkSession, tmp_path: Path) -> None:
+    """From files and from a table in turn, and in sessions set in turn in the usual way and in odd ones."""
     expected, number = from_file(case, tmp_path), CASES.index(case)
     source = ON_SPARK
     if number % 3 == 0 and "time" not in case.needs:

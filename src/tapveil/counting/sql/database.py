@@ -32,7 +32,7 @@ class Database(Protocol):
     locates: bool
     """Whether it can report the file and line of a row."""
     rereads: bool
-    """Whether another pass over the trips costs little: they are tables, or columns, and not texts to be read."""
+    """Whether another pass over the trips costs little, and sees the same rows."""
 
     def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
         """A stage in which the trips are read `passes` times."""
@@ -66,7 +66,7 @@ class Remote(Database, Protocol):
     """An engine that already has the trips and reads no files of ours."""
 
     locates: bool = False
-    rereads: bool = True
+    rereads: bool = False
     rows_at_once: int | None = None
 
     def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:

@@ -6,7 +6,8 @@
     counted    the packed key of each cell, and its count, for every maximal set of columns
                                                                      (one pass over the files)
 
-Where an engine has the trips as tables, and their raw values have few combinations, rows are grouped by these first:
+Where another pass over the trips costs little, and their raw values have few combinations, rows are grouped by these
+first:
 
     groups_…   the rows of each combination of raw values, for every maximal set of columns
                                                                      (one pass over the trips for each)
@@ -215,12 +216,6 @@ def number_of_groups_sql(columns: Sequence[Column], keys: Sequence[Collection[st
 def group_table(index: int) -> str:
     """The table of the groups of a set."""
     return f"groups_{index}"
-
-
-def rows_of_groups_sql(number: int) -> str:
-    """How many rows there are: one number, if every set was grouped from the same rows."""
-    rows = (f"SELECT CAST(sum(row_count) AS BIGINT) AS n FROM {group_table(index)}" for index in range(number))
-    return " UNION ".join(rows)
 
 
 def counted_groups_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:

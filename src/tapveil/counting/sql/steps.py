@@ -29,7 +29,6 @@ from tapveil.trips.excerpt import MOST, Excerpt
 from tapveil.trips.files import told_apart
 from tapveil.trips.reasons import Reason
 
-_CHANGED = "a trip file changed while it was read; run the command again when it is complete"
 SAMPLE, FEW_GROUPS = 65_536, 1_000
 """Rows are grouped where the first of them have few combinations of raw values, or fewer than half of their number."""
 
@@ -215,8 +214,6 @@ class _Counting:
         for index, key in enumerate(self._keys):
             groups_of = query.groups_sql(self._columns, key, self._trips)
             self._database.read(query.group_table(index), groups_of, self._used)
-        if len(self._database.fetch(query.rows_of_groups_sql(len(groups)))) > 1:
-            raise TripDataError(_CHANGED)
         self._groups = groups
 
     def _groups_tell_refusals(self) -> bool:
@@ -301,7 +298,7 @@ class _Counting:
         """How many rows count, and how many do not, by key."""
         states = Counter({found["refusal"]: found["n"] for found in self._database.fetch(sql).to_pylist()})
         if states[query.STRAY]:
-            raise TripDataError(_CHANGED)
+            raise TripDataError("a trip file changed while it was read; run the command again when it is complete")
         return states
 
     def _refusals(self, refused: Counter[int], accepted: int, lines: Counter[Reason]) -> Refusals:

@@ -72,6 +72,8 @@ def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Post
 class PostgreSQL(Remote):
     """A database of the data custodian; see `Database`."""
 
+    rereads = True
+
     def __init__(self, session: Session, files: TripFiles, scratch: Path | None) -> None:
         self.files = files
         self._session, self._scratch = session, scratch
