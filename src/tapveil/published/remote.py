@@ -26,6 +26,8 @@ from tapveil.base.vocabulary import CHECKSUMS
 SECONDS = 60
 """How long a server may be silent."""
 LARGEST_SUMS = 4 * 2**20
+LARGEST_FILE = 8 * 2**30
+"""More than any file of a release has: a server that never ends would fill the disk."""
 BLOCK = 2**20
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _LINE = re.compile("([0-9a-f]{64})  (.+)")
@@ -97,6 +99,8 @@ class Remote:
                 while block := file.read(BLOCK):
                     digest.update(block)
                     written.write(block)
+                    if written.tell() > LARGEST_FILE:
+                        raise FolderError(f"{self}/{name} is larger than any file of a release")
             if digest.hexdigest() != self.sums[name]:
                 raise FolderError(f"{self}/{name} is not what its {CHECKSUMS} says: it is damaged, or being replaced")
             aside.rename(path)

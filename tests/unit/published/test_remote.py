@@ -148,6 +148,16 @@ def test_options_of_an_address_reach_its_file_system(tmp_path: Path) -> None:
     assert matching(f"{tmp_path.as_uri()}/publ*?a=b") == [f"{tmp_path.as_uri()}/published?a=b"]
 
 
+def test_a_server_does_not_fill_the_disk(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = shutil.copytree(GOLDEN / "3" / "gaussian", server.root / "published")
+    largest = max(copy.rglob("*"), key=lambda path: path.stat().st_size)
+    monkeypatch.setattr("tapveil.published.remote.LARGEST_FILE", largest.stat().st_size - 1)
+    source = Remote(f"{server.address}/published")
+    with pytest.raises(FolderError, match="larger than any file"):
+        source.file(largest.relative_to(copy).as_posix())
+    assert source.file("privacy.json").is_file()
+
+
 def test_nothing_outside_of_the_copies_is_ever_written(server: Server, tmp_path: Path) -> None:
     (server.root / "published").mkdir()
     (server.root / "escaped").write_text("x")

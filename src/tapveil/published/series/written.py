@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,10 @@ class Written:
             contents = json.loads(path.read_text(encoding="utf-8"))
             if contents["series_version"] not in range(1, VERSION + 1):
                 raise ValueError("another version")
-            _ = [(each["name"], each["days"]) for each in contents["releases"]], contents["tables"].keys()
+            _ = contents["tables"].keys()
+            for each in contents["releases"]:
+                if not _is_name(each["name"]) or [day for day in each["days"] if not date.fromisoformat(day)]:
+                    raise ValueError("another name, or day")
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise FolderError(f"{named} is not a series that this tapveil can read: {CONTENTS} is damaged") from None
         return cls(file, named, contents)
@@ -94,14 +98,32 @@ class Written:
                     else:
                         into.append(texts(rows.column(name).cast(arrow.string()).to_pylist()))
         except (OSError, KeyError, TypeError, ValueError, arrow.ArrowException):
-            raise FolderError(f"{self.named} is damaged: `tapveil series FOLDERS --verify` says where") from None
-        return {name: np.concatenate(each) if each else np.empty(0, object) for name, each in columns.items()}
+            raise self._damaged from None
+        found = {name: np.concatenate(each) if each else np.empty(0, object) for name, each in columns.items()}
+        if not {part for label in set(found[RELEASE].tolist()) for part in _releases(label, self.names)} <= {
+            *self.names
+        }:
+            raise self._damaged
+        return found
+
+    @property
+    def _damaged(self) -> FolderError:
+        return FolderError(f"{self.named} is damaged: `tapveil series FOLDERS --verify` says where")
+
+
+def _is_name(name: object) -> bool:
+    """Whether it can be that of a folder."""
+    return isinstance(name, str) and "/" not in name and name not in ("", ".", "..")
+
+
+def _releases(label: str, known: Container[str]) -> list[str]:
+    """The releases that a number is from."""
+    return [label] if label in known else label.split(BOTH)
 
 
 def combined_noise(labels: Column, of_release: Mapping[str, float]) -> Column:
     """The variance of the noise of each number; of one that several releases have, that of their weighted mean."""
     found = dict[str, float]()
     for label in set(labels.tolist()):
-        names = [label] if label in of_release else label.split(BOTH)
-        found[label] = 1 / sum(1 / of_release[name] for name in names)
+        found[label] = 1 / sum(1 / of_release[name] for name in _releases(label, of_release))
     return np.array([found[label] for label in labels.tolist()], float)

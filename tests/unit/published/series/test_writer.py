@@ -10,6 +10,7 @@ import zlib
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -79,6 +80,32 @@ def test_what_is_larger_than_any_memory_is_not_read(
         file.truncate(2**40)
     with pytest.raises(FolderError, match=r"damaged"):
         tapveil.open(tmp_path / "copy")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [('"name": "w01"', '"name": "../w01"'), ('"days": [', '"days": [7,'), ('"days": [', '"days": ["someday",')],
+    ids=str,
+)
+def test_a_series_that_somebody_edited_is_damaged(
+    edit: tuple[str, str], written: tuple[Path, list[Path]], tmp_path: Path
+) -> None:
+    contents = shutil.copytree(written[0], tmp_path / "copy") / "series.json"
+    text = contents.read_text(encoding="utf-8")
+    assert edit[0] in text
+    contents.write_text(text.replace(*edit), encoding="utf-8")
+    with pytest.raises(FolderError, match="damaged"):
+        tapveil.open(tmp_path / "copy")
+
+
+@pytest.mark.parametrize("label", ["nobody", " + ", "w01 + nobody"])
+def test_a_number_of_no_release_is_damaged(label: str, written: tuple[Path, list[Path]], tmp_path: Path) -> None:
+    part = shutil.copytree(written[0], tmp_path / "copy") / "total" / "year=2025" / "part-0.parquet"
+    table = pq.read_table(part)
+    place = table.column_names.index("release")
+    pq.write_table(table.set_column(place, "release", pa.array([label] * len(table))), part)
+    with pytest.raises(FolderError, match="damaged"):
+        tapveil.open(tmp_path / "copy").table("total")
 
 
 def test_a_changed_folder_is_found(written: tuple[Path, list[Path]], tmp_path: Path) -> None:
