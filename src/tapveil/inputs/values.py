@@ -87,6 +87,8 @@ def _read_moment(text: str, zone: ZoneInfo | None, written: str | None) -> datet
             match = _EPOCH.fullmatch(text)
             return _since_1970(match[1], zone) if match and zone else None
         if written is not None:
+            if _A_FRACTION.search(written) and _ONE_DIGIT.search(text):
+                return None
             moment = datetime.strptime(_with_zeros(text, written), written)
         elif _TIMESTAMP.fullmatch(text):
             moment = datetime.fromisoformat(_APART.sub(r"\1", text))
@@ -99,6 +101,8 @@ def _read_moment(text: str, zone: ZoneInfo | None, written: str | None) -> datet
         return None
 
 
+_A_FRACTION, _ONE_DIGIT = re.compile(r"%[HI][.,]%M$"), re.compile(r"[.,][0-9]$")
+"""7.3 may be 07:30 that was taken for a number and lost its zero, or 07:03: it is refused, like 7:3."""
 _ADJOINING = re.compile(r"(?:%[YmdHIMSyj])+")
 _OTHERS = re.compile(r"%[^YmdHIMSyjpbBaA]|(?<!%)[0-9]")
 

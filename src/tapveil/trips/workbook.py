@@ -26,9 +26,11 @@ _DATES, _TIMES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)
 _BUILT_IN: dict[int, _Shown] = {number: "time" if number in _TIMES else "day" for number in _DATES}
 """The built-in styles that show a number as a day, or with a time (ECMA-376, 18.8.30)."""
 _A_DATE, _A_TIME = re.compile(r"[ymdhs]", re.IGNORECASE), re.compile(r"[hs]", re.IGNORECASE)
-_NOT_SHOWN = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]|General', re.IGNORECASE)
+_NOT_SHOWN = re.compile(r'"[^"]*"|\\.|\[(?![hms]+\])[^\]]*\]|General', re.IGNORECASE)
 _LAST = 2_958_466 - 1462
 """From this number on, counted from 1904, there is no day: such a number stays one, and refuses its row alone."""
+_A_YEAR = 366
+"""Below it a number that is shown with a time has hours and no day: nobody travelled in 1900."""
 MOST_BYTES = 1 << 32
 """An archive that claims to be larger is not unpacked."""
 
@@ -141,9 +143,10 @@ class _Workbook:
 
     def _moment(self, days: float, shown: _Shown) -> str:
         """A day, a time of day, or both: what the number has of them; midnight where a time is shown."""
-        moment = self._zero + timedelta(seconds=round(days * 86400))
-        if days < 1:
-            return f"{moment:%H:%M:%S}"
+        seconds = round(days * 86400)
+        if days < (_A_YEAR if shown == "time" else 1):  # 24:10 of a service day is a number above 1
+            return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        moment = self._zero + timedelta(seconds=seconds)
         whole = days == int(days) and shown == "day"
         return f"{moment:%Y-%m-%d}" if whole else f"{moment:%Y-%m-%d %H:%M:%S}"
 
@@ -171,8 +174,8 @@ class _Workbook:
 def _shown(code: str) -> _Shown | None:
     """What a format of numbers shows of a moment.
 
-    >>> _shown("yyyy-mm-dd"), _shown("dd.mm.yyyy hh:mm"), _shown("0.00")
-    ('day', 'time', None)
+    >>> _shown("yyyy-mm-dd"), _shown("dd.mm.yyyy hh:mm"), _shown("[h]:mm"), _shown("0.00")
+    ('day', 'time', 'time', None)
     """
     return "time" if _A_TIME.search(code) else "day" if _A_DATE.search(code) else None
 

@@ -235,5 +235,10 @@ def test_a_number_that_lost_its_zeros_is_read_with_them(text: str, written: str,
     assert not day or read_date(text, written=written) == day[0]
 
 
+@pytest.mark.parametrize(("text", "minute"), [("7.30", 450), ("7.3", None), ("7.05", 425), ("18.0", None), ("7", None)])
+def test_a_clock_that_was_taken_for_a_fraction_is_not_read(text: str, minute: int | None) -> None:
+    assert read_time(text, written="%H.%M") == minute
+
+
 def test_a_number_whose_missing_zeros_could_be_anywhere_is_not_read() -> None:
     assert read_date("2025111", written="%Y%m%d") is None

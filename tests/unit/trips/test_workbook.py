@@ -46,6 +46,16 @@ def test_midnight_is_a_time_where_times_are_shown(tmp_path: Path) -> None:
     assert read(path, "a")[1] == ["2025-03-03 00:00:00", "2025-03-03"]
 
 
+@pytest.mark.parametrize(
+    ("hours", "written"), [(23.5, "23:30:00"), (24, "24:00:00"), (25.25, "25:15:00"), (49, "49:00:00")]
+)
+def test_hours_after_midnight_stay_hours_of_their_day(hours: float, written: str, tmp_path: Path) -> None:
+    """Not moments of 1899, whose day is passed over and whose clock is of the day before."""
+    path = write_workbook(tmp_path / "t.xlsx", {"a": [["at"], [time(7, 30)]]})
+    change_sheet(path, f"<v>{450 / 1440!r}</v>", f"<v>{hours / 24!r}</v>")
+    assert read(path, "a")[1] == [written]
+
+
 def change_sheet(path: Path, old: str, new: str) -> None:
     """The first of some texts of a sheet, replaced."""
     with zipfile.ZipFile(path) as archive:
