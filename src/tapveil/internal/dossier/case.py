@@ -26,7 +26,7 @@ from tapveil.internal.dossier.detail import Breakdown, Detail
 from tapveil.internal.dossier.index import Index, read_index
 from tapveil.internal.intruder.result import Attack, Method
 from tapveil.ledger.accounts import Account, accounts
-from tapveil.ledger.approval import Approval, read_approval
+from tapveil.ledger.approval import Approval, History, read_approval
 from tapveil.ledger.entry import Approved, Entry, Officers, Published, Spend
 from tapveil.plan.model import Plan
 from tapveil.privacy.accountant import Exposure
@@ -38,6 +38,7 @@ from tapveil.published.folder import Folder
 from tapveil.published.manifest import GaussianPart, Guarantee, Manifest, PersonClaim, WholeCard
 from tapveil.published.people import Meant, claim_of, meant, people_of
 from tapveil.veil import statement
+from tapveil.veil.approval import why_not
 from tapveil.veil.spend import spend_of
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -130,7 +131,7 @@ class Case:
     index: Index | None = None
     """A public index of places."""
     beside: Approval | None = None
-    """The approval in a file next to the plan."""
+    """The approval in a file next to the plan, if a release would be made under it."""
 
     @cached_property
     def mechanisms(self) -> Mapping[str, Mechanism]:
@@ -213,7 +214,7 @@ class Case:
         used = {entry.approval for entry in paid if self.folder and entry.id == self.manifest.release_id}
         kept = [Approval(e.statement, e.signature) for e in self.entries or () if isinstance(e, Approved)]
         found = [each for each in kept if each.statement.id in used]
-        if self.beside and _is_signed(self.beside) and self.beside.statement.plan_sha256 == self.manifest.plan_sha256:
+        if self.beside:
             found.append(self.beside)
         return next((each for each in found if _is_signed(each, self.officers)), None)
 
@@ -307,10 +308,10 @@ def read_case(
         raise FolderError(f"{path} does not verify ({first}); run: tapveil verify {path}")
     if plan and ledger is None and plan.ledger_path.exists():
         ledger = plan.ledger_path
-    entries = None
+    entries, history = None, None
     if ledger:
         with Ledger.open(ledger) as book:
-            entries = book.entries
+            entries, history = book.entries, book.history
     manifest = folder.manifest if folder else _planned(plan, today) if plan else _impossible()
     case = Case(
         manifest,
@@ -321,7 +322,7 @@ def read_case(
         _test(intruder, Intruder, "intruder", manifest),
         today,
         read_index(index) if index else None,
-        read_approval(path) if plan else None,
+        _approval(plan, path, history, today) if plan else None,
     )
     _refuse_other_places(case)
     return case
@@ -337,6 +338,19 @@ def _refuse_other_places(case: Case) -> None:
         example = min(case.places, default=None)
         hint = f", such as `{example}`" if example else "; the folder has no areas"
         raise InputFileError(f"{case.index.file} names no area of the folder: `place` must be as published{hint}")
+
+
+def _approval(plan: Plan, path: Path, history: History | None, today: date) -> Approval | None:
+    """The approval next to a plan, if a release on this day would be made under it."""
+    approval = read_approval(path)
+    if approval is None or approval.key is None or not _is_signed(approval):
+        return None
+    if history is None:
+        is_of_plan = approval.statement.plan_sha256 == plan.digest
+        return approval if is_of_plan and today <= approval.statement.until else None
+    inputs = PublicInputs.of(plan)
+    spend = spend_of(plan, "0" * 32, today, inputs.totals)
+    return None if why_not(history, approval, inputs, spend, [approval.key.line]) else approval
 
 
 def _is_signed(approval: Approval, keys: Sequence[str] = ()) -> bool:

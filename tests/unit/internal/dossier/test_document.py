@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -289,27 +290,34 @@ def test_a_dossier_is_signed_as_folders_are(planned: Path) -> None:
 
 
 def test_an_officers_approval_is_stated_and_one_that_does_not_hold_is_not(tmp_path: Path) -> None:
-    office = Office(tmp_path)
-    before = Dossier(read_case(office.path, today=TODAY)).markdown
+    office, today = Office(tmp_path), datetime.now(UTC).date()
+    before = Dossier(read_case(office.path, today=today)).markdown
     assert "no valid one is known for this plan" in before
     assert "**required, and not given**" in before
     approval = office.approve()
-    made = Dossier(read_case(office.path, today=TODAY)).markdown
+    made = Dossier(read_case(office.path, today=today)).markdown
     assert (
         f"with the key `{office.officer.public.fingerprint}`, over the plan `{Plan.read(office.path).digest}`" in made
     )
     assert "by A. Officer" in made
+    late = approval.statement.until + timedelta(days=1)
+    assert "no valid one is known" in Dossier(read_case(office.path, today=late)).markdown, "it has expired"
+    (tmp_path / "elsewhere").mkdir()
+    another = Office(tmp_path / "elsewhere").ledger
+    elsewhere = Dossier(read_case(office.path, ledger=another, today=today)).markdown
+    assert "Approved by signature" not in elsewhere, "it is for the ledger that it names"
     folder = tapveil.release(Plan.read(office.path), tmp_path / "published", approval=approval).path
-    after = Dossier(read_case(folder, ledger=office.ledger, today=TODAY)).markdown
+    after = Dossier(read_case(folder, ledger=office.ledger, today=today)).markdown
     assert "**Approved by signature**" in after
-    assert "Approved by signature" not in Dossier(read_case(folder, today=TODAY)).markdown, "a folder alone knows none"
+    assert "Approved by signature" not in Dossier(read_case(folder, today=today)).markdown, "a folder alone knows none"
+    assert "no valid one is known" in Dossier(read_case(office.path, today=today)).markdown, "it is used up"
     office.edit("epsilon = 1", "epsilon = 2")
-    assert "no valid one is known" in Dossier(read_case(office.path, today=TODAY)).markdown
+    assert "no valid one is known" in Dossier(read_case(office.path, today=today)).markdown
     office.edit("epsilon = 2", "epsilon = 1")
     office.approve(key=office.agency)
-    assert "no valid one is known" in Dossier(read_case(office.path, today=TODAY)).markdown
+    assert "no valid one is known" in Dossier(read_case(office.path, today=today)).markdown
     office.path.with_suffix(".approval").write_text("{}", encoding="utf-8")
-    assert "no valid one is known" in Dossier(read_case(office.path, today=TODAY)).markdown
+    assert "no valid one is known" in Dossier(read_case(office.path, today=today)).markdown
 
 
 HOSTILE = "</title><script>window.hacked = 1</script> | `x` **y** [z](#q) \ue000promise\ue002 {{ 7 }}"
