@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import h5py
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tapveil
@@ -124,6 +126,51 @@ def test_written_by_another_library_is_no_finding(made: Path, folder: Folder, tm
     for path in (package, matrices):
         restate(out, path.name)
     assert verify_conversion(out, folder).findings == []
+
+
+def free_pages(path: Path) -> None:
+    database = sqlite3.connect(path)
+    database.execute("CREATE TABLE trips (trip TEXT)")
+    database.executemany("INSERT INTO trips VALUES (?)", [(f"trip {n}",) for n in range(2000)])
+    database.execute("DROP TABLE trips")
+    database.commit()
+    database.close()
+
+
+def bytes_behind(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"trip" * 1000)
+
+
+def words_of_a_column(path: Path) -> None:
+    table = pq.read_table(path)
+    fields = [field.with_metadata({**(field.metadata or {}), b"more": b"trips"}) for field in table.schema]
+    pq.write_table(table.cast(pa.schema(fields, table.schema.metadata)), path)
+
+
+def endless_matrix(path: Path) -> None:
+    with h5py.File(path, "a") as file:
+        file.create_dataset("more", shape=(10**7, 10**6), dtype="f8", chunks=(1000, 1000))
+
+
+@pytest.mark.parametrize(
+    ("kind", "hide"),
+    [
+        ("gpkg", free_pages),
+        ("gpkg", bytes_behind),
+        ("parquet", words_of_a_column),
+        ("parquet", bytes_behind),
+        ("xlsx", bytes_behind),
+        ("omx", endless_matrix),
+    ],
+)
+def test_room_for_what_no_table_has_is_found(
+    kind: str, hide: Callable[[Path], None], made: Path, folder: Folder, tmp_path: Path
+) -> None:
+    out = Path(shutil.copytree(made, tmp_path / "files"))
+    path = next(out.glob(f"*.{kind}"))
+    hide(path)
+    restate(out, path.name)
+    assert [each.code for each in verify_conversion(out, folder).findings] == ["derived-differs"]
 
 
 def test_a_workbook_that_would_fill_a_memory_is_not_unpacked(made: Path, folder: Folder, tmp_path: Path) -> None:

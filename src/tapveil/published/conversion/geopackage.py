@@ -123,8 +123,11 @@ def same_geopackage(one: Path, other: Path) -> bool:
 def _dump(path: Path) -> list[str] | None:
     database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
-        pragmas = [database.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")]
-        return [*map(str, pragmas), *database.iterdump()]
+        names = ("application_id", "user_version", "freelist_count", "page_size", "page_count")
+        pragmas = {name: database.execute(f"PRAGMA {name}").fetchone()[0] for name in names}
+        if pragmas.pop("page_size") * pragmas.pop("page_count") != path.stat().st_size or pragmas["freelist_count"]:
+            return None  # with room for what no table has
+        return [*map(str, pragmas.values()), *database.iterdump()]
     except (sqlite3.Error, UnicodeDecodeError):
         return None  # damaged
     finally:

@@ -49,4 +49,4 @@ def same_geoparquet(one: Path, other: Path) -> bool:
         ours, theirs = (parquet.read_table(path) for path in (one, other))
     except (OSError, arrow.ArrowException):
         return False
-    return bool(ours.equals(theirs) and ours.schema.metadata == theirs.schema.metadata)
+    return bool(ours.equals(theirs) and ours.schema.equals(theirs.schema, check_metadata=True))

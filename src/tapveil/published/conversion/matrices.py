@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,8 @@ def same_matrices(one: Path, other: Path) -> bool:
     if one.read_bytes() == other.read_bytes():
         return True
     try:
-        ours, theirs = _contents(one), _contents(other)
+        ours = _contents(one)
+        theirs = _contents(other, sum(each.nbytes for each in ours.values()))
     except (OSError, ValueError, KeyError, RuntimeError):  # damaged
         return False
     return ours.keys() == theirs.keys() and all(
@@ -61,11 +63,13 @@ def same_matrices(one: Path, other: Path) -> bool:
     )
 
 
-def _contents(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Everything that a file holds, by its path in it."""
+def _contents(path: Path, most: float = inf) -> dict[str, npt.NDArray[Any]]:
+    """Everything that a file holds, by its path in it; ValueError if it is more than `most` bytes."""
     h5py, found = _library(), dict[str, npt.NDArray[Any]]()
 
     def gather(name: str, node: Any) -> None:
+        if isinstance(node, h5py.Dataset) and node.size * node.dtype.itemsize > most:
+            raise ValueError("too large")  # it takes no room on the disk
         found.update({f"{name}@{key}": np.asarray(value) for key, value in node.attrs.items()})
         found[name] = np.asarray(node) if isinstance(node, h5py.Dataset) else np.array(b"group")
 
