@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from fractions import Fraction
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, takewhile
 from pathlib import Path
 from typing import Any, overload
 
@@ -226,10 +226,17 @@ class Series:
         """Folders that were named and are left out: another of them corrects their release, which was withdrawn."""
         return [folder for folder in self.given if folder not in self._own_days]
 
+    @property
+    def title(self) -> str:
+        """The words that the titles of all releases begin with: those of a routine end with their periods."""
+        titles = [folder.manifest.title for folder in self.folders]
+        alike = takewhile(lambda words: len(set(words)) == 1, zip(*(title.split() for title in titles), strict=False))
+        return " ".join(words[0] for words in alike).rstrip(" ,;:.–—-(") or titles[-1]
+
     def __repr__(self) -> str:
         days, number = self.days, len(self.folders)
         span = f", {days[0]} to {days[-1]}" if days else ""
-        lines = [f"{self.folders[-1].manifest.title}: a series of {number} release{'s' * (number != 1)}{span}"]
+        lines = [f"{self.title}: a series of {number} release{'s' * (number != 1)}{span}"]
         lines += [f"  {name}" for name in self.tables]
         lines += [f"gap: {first} to {last}" for first, last in self.gaps]
         if twice := list(self.overlaps):

@@ -99,7 +99,7 @@ def as_json(series: Series, version: int = VERSION) -> dict[str, Any]:
         found[name] = {"rows": len(frame), **columns, "parts": _parts(name, frame), "listed": _listed(series, name)}
     return {
         "series_version": version,
-        "title": series.folders[-1].manifest.title,
+        "title": series.folders[-1].manifest.title if version == 1 else series.title,
         "releases": [_release(series, place) for place in range(len(series.folders))],
         "tables": found,
         "breaks": [each.as_json for each in series.breaks],

@@ -18,6 +18,7 @@ import pytest
 import tapveil
 from tapveil.base.errors import FolderError, ReaderError
 from tapveil.privacy.distribution import variance
+from tapveil.published.series.writer import as_json
 from tests.support.weeks import FIRST, days_of, trips, week_folder
 
 GOLDEN = Path(__file__).parents[3] / "golden"
@@ -37,6 +38,24 @@ def weeks(folder: Path, number: int, **last: Any) -> list[Path]:
         changes = last if week == number - 1 else {}
         made.append(week_folder(folder / f"w{week:02d}", truth, FIRST + week * WEEK, week, **changes))
     return made
+
+
+@pytest.mark.parametrize(
+    ("titles", "title"),
+    [
+        (("Trips by date, 2025-W10", "Trips by date, 2025-W11"), "Trips by date"),
+        (("Harbour ferries", "Harbour ferries"), "Harbour ferries"),
+        (("Ferries", "Trips by ferry"), "Trips by ferry"),
+    ],
+)
+def test_a_series_has_the_title_that_its_releases_share_without_their_periods(
+    tmp_path: Path, titles: tuple[str, str], title: str
+) -> None:
+    for week, each in enumerate(titles):
+        week_folder(tmp_path / f"w{week}", {"Quay": trips(1000, week)}, FIRST + week * WEEK, week, title=each)
+    series = tapveil.open(str(tmp_path / "*"))
+    assert str(series).startswith(f"{title}: a series of 2 releases, ")
+    assert [as_json(series, version)["title"] for version in (1, 2)] == [titles[-1], title]
 
 
 def test_a_pattern_and_a_list_give_one_table_per_name_over_all_days(tmp_path: Path) -> None:
