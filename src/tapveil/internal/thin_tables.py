@@ -43,7 +43,7 @@ def advice(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
     noun, wider = NOUNS[plan.privacy.unit], "larger areas or wider bins"
     yield (
         f"most cells are smaller than their noise; {noun} in cells with fewer than the 95 % error bound: "
-        f"{_listed(thin)}. Estimates then say what is typical, and list few cells. "
+        f"{_listed(thin)}. Single estimates then say what is typical, and may be left out. "
         f"{_by_kind(inputs, counted, thin) or f'Use {wider}'}"
     )
 
