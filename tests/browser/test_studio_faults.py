@@ -274,6 +274,23 @@ def test_a_plan_that_changes_while_it_is_checked_is_not_said_to_be_checked(brows
         assert page.locator("#found").count() == 0
 
 
+def test_a_click_is_not_lost_where_the_page_is_drawn_again_while_the_button_is_down(
+    browser: Browser, harbour: Path
+) -> None:
+    with Opened.of(browser, harbour) as found:
+        page = found.page
+        go(page, "publish")
+        page.get_by_label("4 hours", exact=True).hover(force=True)
+        page.mouse.down()
+        with page.expect_response("**/api/preview"):
+            page.evaluate("() => { window.drawing = studio.draw(); }")
+        page.evaluate("() => new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))")
+        page.mouse.up()
+        page.evaluate("() => window.drawing")
+        drawn(page, "publish")
+        assert Plan.read(harbour / "plan.toml").coarsen.time_minutes == 240
+
+
 def test_a_table_in_a_sentence_of_a_command_has_the_name_that_the_studio_gives_it(
     browser: Browser, harbour: Path
 ) -> None:

@@ -20,6 +20,10 @@ class Studio {
     at("back").addEventListener("click", () => this.go(-1));
     at("next").addEventListener("click", () => this.next());
     window.addEventListener("hashchange", () => this.show());
+    this.pressed = false;
+    window.addEventListener("pointerdown", ({ button }) => (this.pressed = button === 0));
+    for (const moment of ["pointerup", "pointercancel", "blur"]) // the click comes right after it
+      window.addEventListener(moment, () => setTimeout(() => (this.pressed = false)));
     let width = window.innerWidth;
     window.addEventListener("resize", () => {
       if (width === window.innerWidth) return;
@@ -93,6 +97,7 @@ class Studio {
     const worked = await this.attempt(
       async () => {
         const drawn = missing ? [this.elsewhere(missing)] : await step.draw();
+        await this.released();
         if (step !== this.step || turn !== this.turn) return; // the last drawing is the one to keep
         redraw(at("content"), drawn);
         at("content").dataset.step = step.id;
@@ -106,6 +111,11 @@ class Studio {
       );
     this.frame();
     this.shell.plan();
+  }
+
+  // A click is lost where what is pressed is drawn again before the button is released.
+  async released() {
+    while (this.pressed) await new Promise((resolve) => setTimeout(resolve, 20));
   }
 
   frame() {
