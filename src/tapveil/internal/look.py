@@ -21,12 +21,13 @@ import numpy as np
 from tapveil.base.errors import LeakError
 from tapveil.base.numbers import percent
 from tapveil.base.progress import Reporter, Stage
-from tapveil.base.vocabulary import EVERY_MODE, MISSING, UNKNOWN
+from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY, MISSING, UNKNOWN
 from tapveil.counting import counter
 from tapveil.counting.counter import count
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.public import PublicInputs
+from tapveil.inputs.values import read_time
 from tapveil.internal.bounds import bound_of, with_bound
 from tapveil.internal.coupling import from_timetable, from_trips, sentence
 from tapveil.internal.warnings import share_left_out
@@ -44,8 +45,10 @@ ENOUGH_SEEN = 20
 """Of an excerpt, places with fewer trips than this tell nothing about where one can go from them."""
 PLACES = ("tap_on_location", "tap_off_location")
 TIMES = ("tap_on_time", "tap_off_time")
-TIME_DAY = "day_of_the_time"
-"""A column of our own: the day that stands in the time of a trip."""
+TIME_DAY, CLOCK = "day_of_the_time", "time_as_written"
+"""Columns of our own: the day that stands in the time of a trip, and a time as the trips have it."""
+AFTER_MIDNIGHT = 0.001
+"""Of times that a timetable would write as 25:10; a single one decides nothing."""
 
 Pairs = dict[tuple[str, str, str], int]
 """The trips of each mode from each stop to each; without a mode, of every mode."""
@@ -156,19 +159,33 @@ class Look:
 
     @cached_property
     def _looked(self) -> Mapping[str, ExactTable]:
-        """All stops as the trips name them, in pairs; both times; and the days in a time and in the date."""
-        source, used = self._looked_at.source, set(self.plan.columns.used)
+        """All stops as the trips name them, in pairs; both times; and one time as it is written."""
+        used, columns = set(self.plan.columns.used), dict[str, SourceColumn]()
         sets = {"places": [each for each in PLACES if each in used], "times": [each for each in TIMES if each in used]}
-        columns = dict(source.columns)
-        if timed := _time_with_a_day(self.plan):
-            columns[TIME_DAY] = SourceColumn(
-                column=timed.column, kind="date", format=timed.format, missing=timed.missing
-            )
-            sets["days"] = ["date", TIME_DAY]
+        if clock := _time_of_a_calendar_day(self.plan):
+            columns[CLOCK] = SourceColumn(column=clock.column, kind="label", missing=clock.missing)
+            sets["clocks"] = [CLOCK]
+        return self._count_with(columns, sets)
+
+    @cached_property
+    def _days(self) -> ExactTable | None:
+        """The days in a time and in the date. Counted by themselves: rows whose times have no day are refused."""
+        timed = _time_with_a_day(self.plan)
+        if timed is None:
+            return None
+        column = SourceColumn(column=timed.column, kind="date", format=timed.format, missing=timed.missing)
+        return self._count_with({TIME_DAY: column}, {"days": ["date", TIME_DAY]}).get("days")
+
+    def _count_with(
+        self, columns: Mapping[str, SourceColumn], sets: Mapping[str, Sequence[str]]
+    ) -> Mapping[str, ExactTable]:
+        """Tables of the trips, one by one, with columns of our own."""
+        source = self._looked_at.source
         tables = tuple(Table(name=name, columns=tuple(each)) for name, each in sets.items() if each)
         if source.taps or not tables:
             return {}
-        return self._count(tables, {"source": source.model_copy(update={"columns": columns}), "privacy": self._trips})
+        changed = source.model_copy(update={"columns": {**source.columns, **columns}})
+        return self._count(tables, {"source": changed, "privacy": self._trips})
 
     @property
     def _trips(self) -> object:
@@ -201,7 +218,7 @@ class Look:
                     f"{share} of trips end before they begin: check that tap_on_time and tap_off_time are not "
                     "mixed up, and that both are times of day"
                 )
-        if days := self._looked.get("days"):
+        if days := self._days:
             apart = Counter[bool]()
             for one, other, trips in zip(
                 _labels(days, "date"), _labels(days, TIME_DAY), exact_counts(days).tolist(), strict=True
@@ -213,6 +230,18 @@ class Look:
                 yield (
                     f"`{column}` is more than a day from the day in the times, for {share} of trips: check that it is "
                     "the day of the trip, not of its settlement"
+                )
+
+        if clocks := self._looked.get("clocks"):
+            minutes = [read_time(each) or 0 for each in _labels(clocks, CLOCK)]
+            late = np.array(minutes) >= MINUTES_PER_DAY
+            trips = exact_counts(clocks)
+            if trips[late].sum() > AFTER_MIDNIGHT * max(int(trips.sum()), 1):
+                share = percent(int(trips[late].sum()) / int(trips.sum()))
+                yield (
+                    f"{share} of trips have a time such as 25:10, and are counted at 01:10 of the date in their row: "
+                    'if that is the day on which service began, set `dates = "service"` and `day_starts`, such as '
+                    '"04:00", under [source]'
                 )
 
     def unknown_stops(self) -> Iterator[str]:
@@ -310,6 +339,15 @@ def excerpt_of(plan: Plan) -> Excerpt:
     timed = _time_with_a_day(plan)
     columns = {*plan.columns.named.values(), *([timed.column] if timed and timed.column else [])}
     return Excerpt(columns, plan.source.card)
+
+
+def _time_of_a_calendar_day(plan: Plan) -> SourceColumn | None:
+    """A time of the day, where nothing says that its hours go on after midnight."""
+    source = plan.source
+    if source.dates != "calendar" or source.day_starts or "date" not in source.columns:
+        return None
+    times = (source.columns[name] for name in TIMES if name in plan.columns.used)
+    return next((time for time in times if time.column and time.format is None), None)
 
 
 def _time_with_a_day(plan: Plan) -> SourceColumn | None:

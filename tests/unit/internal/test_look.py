@@ -76,11 +76,26 @@ def test_trips_that_end_before_they_begin_are_named(tmp_path: Path) -> None:
     assert "before they begin" not in notes(tmp_path, few)
 
 
+def test_clocks_without_a_day_are_looked_at_as_well(tmp_path: Path) -> None:
+    clocks = [(card, day, end[11:], start[11:], a, b) for card, day, start, end, a, b in rows()]
+    assert "100 % of trips end before they begin" in notes(tmp_path, clocks)
+
+
 def test_a_date_that_is_not_the_day_of_the_times_is_named(tmp_path: Path) -> None:
     settled = [(card, "2025-03-07", *others) for card, _, *others in rows()]
     assert "`day` is more than a day from the day in the times, for 100 % of trips" in notes(tmp_path, settled)
     night = [(card, "2025-03-02", *others) for card, _, *others in rows()]  # a service day may be the day before
     assert "settlement" not in notes(tmp_path, night)
+
+
+def test_hours_after_midnight_on_calendar_days_are_named(tmp_path: Path) -> None:
+    clocks = [(card, day, start[11:], end[11:], a, b) for card, day, start, end, a, b in rows()]
+    night = [(card, day, f"25:{n % 60:02}", "25:59", a, b) for n, (card, day, _, _, a, b) in enumerate(clocks)]
+    said = "of trips have a time such as 25:10, and are counted at 01:10 of the date in their row"
+    assert f"10.0 % {said}" in notes(tmp_path, [*clocks[40:], *night[:40]])
+    assert said not in notes(tmp_path, clocks)
+    starts = PLAN.replace("[source]\n", '[source]\ndates = "service"\nday_starts = "04:00"\n')
+    assert said not in notes(tmp_path, [*clocks[40:], *night[:40]], starts)
 
 
 @pytest.mark.parametrize("written", ["%H%M", "%H", "%H.%M"])
