@@ -38,7 +38,6 @@ from tapveil.published.folder import Folder
 from tapveil.published.manifest import GaussianPart, Guarantee, Manifest, PersonClaim, WholeCard
 from tapveil.published.people import Meant, claim_of, meant, people_of
 from tapveil.veil import statement
-from tapveil.veil.approval import why_not
 from tapveil.veil.spend import spend_of
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -348,6 +347,8 @@ def _approval(plan: Plan, path: Path, history: History | None, today: date) -> A
     if history is None:
         is_of_plan = approval.statement.plan_sha256 == plan.digest
         return approval if is_of_plan and today <= approval.statement.until else None
+    from tapveil.veil.approval import why_not  # which most plans do not need
+
     inputs = PublicInputs.of(plan)
     spend = spend_of(plan, "0" * 32, today, inputs.totals)
     return None if why_not(history, approval, inputs, spend, [approval.key.line]) else approval
