@@ -143,6 +143,8 @@ def from_bikes_to_a_signed_release(hand: Mouse, export: Path, project: Path, key
     assert spend.approval
     hand.go("check")
     assert "no second release of them has room" in page.inner_text("#run"), "as the ledger is now"
+    hand.go("release")
+    assert "no second release of them has room" in page.inner_text("#ready")
     hand.go("budget")
     assert re.search(r"1 release so far: 2015-10-01 to 2015-10-31, epsilon [12][.\d]*\.", label(page, "#line svg"))
 

@@ -380,7 +380,7 @@ function refusedTable(refused) {
     "Rows that are refused",
     ["Why", "Rows", "The first of them"],
     refused.map((each) => [
-      sentence(each.reason),
+      sentence(each.reason.replace(/\w+_\w+/g, (column) => (column in ROLES ? roleTitle(column) : column))),
       number(each.rows),
       each.at.map(([file, line]) => `${file}, line ${number(line)}`).join("; "),
     ]),

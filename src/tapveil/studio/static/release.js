@@ -38,6 +38,7 @@ class ReleaseStep {
     if (!project.plan.valid) return el("div", { class: "cards" }, mistakes(this.app));
     this.portals ??= (await this.app.wire.call("portals")).portals;
     const made = project.state.published.map((folder) => this.folder(folder));
+    if (made.length && !this.job) await project.known("ledger");
     return el(
       "div",
       { class: "cards" },
@@ -109,6 +110,7 @@ class ReleaseStep {
           model.first_day ? `${dayTitle(model.first_day)} to ${dayTitle(model.last_day)}` : "all days",
         ),
       ),
+      names.size && project.ledger ? remark(...roomIn(project.ledger)) : null,
       remark(
         "warn",
         "This spends the budget. It cannot be undone: what readers have copied stays with them, and the ledger forgets nothing.",
