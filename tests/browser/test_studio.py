@@ -240,8 +240,7 @@ def planned(shared: tuple[Opened, Path, str]) -> tuple[Page, Path]:
     path.write_text(text, encoding="utf-8")
     found.page.evaluate("() => { location.hash = 'publish'; }")
     drawn(found.page, "publish")
-    found.page.reload()
-    found.page.wait_for_function("() => performance.getEntriesByName('drawn').length > 0")
+    found.reload()
     drawn(found.page, "publish")
     return found.page, path
 

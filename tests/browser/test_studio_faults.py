@@ -238,6 +238,34 @@ def test_what_the_ledger_was_is_not_shown_where_a_command_overtook_the_answer(br
         assert "ε 12" in page.inner_text("#accounts")
 
 
+def test_an_answer_that_is_given_up_half_way_is_no_fault(browser: Browser, harbour: Path) -> None:
+    """A drawing that another one overtook was said to have failed, and stayed in the place of the last."""
+    with Opened.of(browser, harbour) as found:
+        name: str = found.page.evaluate(
+            """() => {
+              const given_up = {ok: true, json: () => Promise.reject(new DOMException("", "AbortError"))};
+              return studio.wire.read(given_up).catch((error) => error.name);
+            }"""
+        )
+        assert name == "AbortError"
+
+
+def test_of_two_drawings_at_once_the_last_is_kept_in_whatever_order_they_are_answered(
+    browser: Browser, harbour: Path
+) -> None:
+    with Opened.of(browser, harbour) as found:
+        page, held = found.page, list[Route]()
+        go(page, "publish")
+        page.route("**/api/options", lambda route: route.continue_() if held else held.append(route))
+        page.evaluate("() => { studio.project.options = null; studio.draw(); }")
+        page.wait_for_function("() => studio.busy")
+        page.evaluate("() => { studio.last = studio.draw(); }")
+        page.evaluate("() => studio.last")
+        held[0].continue_()
+        drawn(page, "publish")
+        assert page.locator("#content .card").count() > 2
+
+
 LONG = ("Nadaprabhu Kempegowda Station, Majestic", "人民广场地铁站一号口人民广场地铁站一号口", "W" * 40)
 
 

@@ -13,7 +13,6 @@ class Project {
     // Whether numbers of the trips are shown where things are decided.
     this.looking = false;
     this.every = "";
-    this.askPreview = latest((signal, edits) => wire.call("preview", { edits }, signal));
     this.askPromise = latest((signal, body) => wire.call("promise", body, signal));
   }
 

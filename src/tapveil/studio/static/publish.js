@@ -30,7 +30,7 @@ class PublishStep {
     const { project } = this.app;
     if (!project.plan.valid) return el("div", { class: "cards" }, mistakes(this.app));
     const options = await project.known("options");
-    project.preview = (await project.askPreview([])) ?? project.preview;
+    project.preview = await this.app.wire.call("preview", { edits: [] }); // of two drawings at once, each has its own
     const parts = [this.detail(options), this.about(), this.view(), ...this.tables(options)];
     if (project.model.places) {
       const map = await this.map();

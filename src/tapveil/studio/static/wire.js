@@ -64,7 +64,10 @@ class Wire {
   }
 
   async read(answer) {
-    const found = await answer.json().catch(() => null);
+    const found = await answer.json().catch((error) => {
+      if (error.name === "AbortError") throw error; // given up half-way, which is no fault
+      return null;
+    });
     if (!answer.ok || found === null) throw new Failure(answer.status, found?.error);
     return found;
   }
