@@ -2,7 +2,7 @@
 
 .venv/bin/python -m benchmarks.thin            # the bike-share month, a quarter of it, and a small part of the metro
 .venv/bin/python -m benchmarks.thin --write    # also renews docs/estimates-measured.md
-.venv/bin/python -m benchmarks.thin --unseen   # trips on which no constant of the rule was chosen
+.venv/bin/python -m benchmarks.thin --unseen   # small systems of other trips
 .venv/bin/python -m benchmarks.thin --kinds    # what counting the days of a kind together brings
 
 Exit code 1 if estimates are further off than thresholds by more than half a point of a per cent; than zeros, where
@@ -62,11 +62,11 @@ FEW, SOME = 5_000, 258_000
 """Trips."""
 
 
-A_MONTH = (5_000, 20_000, 60_000)
+A_MONTH = (5_000, 10_000, 20_000, 60_000)
 """Trips of small systems."""
 OF_A_MONTH = 18 / 30
 """The days of the metro."""
-DEMO = (20_000, 60_000)
+DEMO = (20_000, 40_000, 60_000)
 """Trips of two weeks of the demo city, the first of which is used."""
 EPSILONS = ("0.5", "1", "2", "8")
 MEASURED = ("OD per day", "OD in all", "origin × hour", "origin per day")
@@ -115,7 +115,7 @@ def section(name: str, truth: City, draws: int) -> tuple[str, float]:
     return "\n".join(lines) + "\n", worst
 
 
-# --- trips on which nothing was chosen ------------------------------------------------------------------------------
+# --- small systems of other trips -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def of_metro(metro: City, trips: int, draws: int, epsilons: Sequence[str] = EPSI
             case = Case(unit, Fraction(epsilon), exposure, SMALL, ())
             found = []
             for draw in range(draws):
-                truth, random = thinned(metro, trips, 1000 + draw), seeded(2000 + draw)
+                truth, random = thinned(metro, trips, 3000 + draw), seeded(4000 + draw)
                 own = errors(truth, estimate(truth.world, measure(truth, case, random)))
                 found.append([each[: len(MEASURED)] for each in (own, peer("gaussian", truth, case, random))])
             estimates, thresholds = np.array(found).transpose(1, 0, 2)
@@ -238,7 +238,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=3)
     parser.add_argument("--write", action="store_true", help="renew docs/estimates-measured.md")
-    parser.add_argument("--unseen", action="store_true", help="instead, trips on which nothing was chosen")
+    parser.add_argument("--unseen", action="store_true", help="instead, small systems of other trips")
     parser.add_argument("--epsilons", nargs="+", default=EPSILONS, help="with --unseen")
     parser.add_argument("--kinds", action="store_true", help="instead, the month with days of a kind together")
     options = parser.parse_args()

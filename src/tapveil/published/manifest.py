@@ -399,11 +399,12 @@ class Versions(_Part):
     """`README.md`; before version 3 it could not be made again."""
     package: Literal[1, 2, 3] | None = None
     """`datapackage.json`, likewise."""
-    estimates: Literal[1, 2, 3, 4, 5, 6] | None = None
+    estimates: Literal[1, 2, 3, 4, 5, 6, 7] | None = None
     """`estimates/`, in folders of a known world that have them; others do not state it. Version 2 is for tables that
     are not split by the date, taps, and more places than bins of the plan leave room for; version 3 for all. Since
     version 4, thin tables list fewer cells, since version 5 by another rule, since version 6 also where no measurement
-    tells them; and since version 5, cells that follow from exact totals have no interval."""
+    tells them, since version 7 also where noise says which cells become one; and since version 5, cells that follow
+    from exact totals have no interval."""
     reader: Literal[1, 2, 3] | None = None
     """`read.R`, in folders that have it; others do not state it."""
     rider: Literal[1, 2] | None = None

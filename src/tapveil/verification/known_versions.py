@@ -24,7 +24,7 @@ VERSIONS_OF: Mapping[int, list[Versions]] = {
 PARTS_OF: Mapping[int, Mapping[str, tuple[int, ...]]] = {
     2: {"estimates": (1,)},
     3: {
-        "estimates": (1, 2, 3, 4, 5, 6),
+        "estimates": (1, 2, 3, 4, 5, 6, 7),
         "reader": (1, 2),
         "rider": (1, 2),
         "shapes": (1, 2),

@@ -13,7 +13,15 @@ import numpy.typing as npt
 from tapveil.published.estimates.joint import ENDED, Fitted, Joint
 from tapveil.published.estimates.margins import Measured, Tables, known, margin, summed
 from tapveil.published.estimates.parts import Floats, Ints
-from tapveil.published.estimates.resolution import NOTHING_TOLD, Expected, Gains, Told, beyond_error, is_thin
+from tapveil.published.estimates.resolution import (
+    NOTHING_TOLD,
+    Expected,
+    Gains,
+    Told,
+    beyond_error,
+    is_thin,
+    was_thin,
+)
 from tapveil.published.estimates.rounding import whole
 from tapveil.published.estimates.shelf import Shelf
 from tapveil.published.estimates.shrinkage import sizes
@@ -189,11 +197,12 @@ def _checked(columns: Sequence[str]) -> Columns:
     return kept
 
 
-ADDS_UP, RESOLVES, JUDGED, EXPECTS = 3, 4, 5, 6
+ADDS_UP, RESOLVES, JUDGED, EXPECTS, ROUNDS = 3, 4, 5, 6, 7
 """The first versions in which totals of days add up, whatever noise is; in which thin tables have fewer cells; in which
 these are judged by measurements that they were not made from, and cells that follow from exact totals have no interval;
-and in which tables that no measurement tells can be thin, too."""
-NEWEST = EXPECTS
+in which tables that no measurement tells can be thin, too; and in which rounding is an error of its own, and only cells
+with estimates decide whether a table is thin."""
+NEWEST = ROUNDS
 """The version of estimates of new folders."""
 
 
@@ -204,13 +213,15 @@ def estimate(
 
     Before version 3, days with a negative noisy total had none, so that all days together had too many. Before version
     4, tables had all cells, also where they are further off than zeros; version 4 left out those within their error, as
-    far as estimates themselves show it; before version 6, tables that no measurement tells had all cells. With totals
-    that are known exactly, sums are these, and tables have all cells; from version 5 on, cells that follow from them
-    have no interval.
+    far as estimates themselves show it; before version 6, tables that no measurement tells had all cells; before
+    version 7, tables of which nearly all cells are near nothing had all cells, where noise said which of them are one.
+    With totals that are known exactly, sums are these, and tables have all cells; from version 5 on, cells that follow
+    from them have no interval.
     """
     check(world, measurements)
     joint, moved = (Joint(Measured(world, measurements, moved), version >= ADDS_UP) for moved in (False, True))
-    endings, seen = _endings(joint), _Seen(joint, moved, unmeasured=version >= EXPECTS and not totals)
+    endings = _endings(joint)
+    seen = _Seen(joint, moved, unmeasured=version >= EXPECTS and not totals, rounded=version >= ROUNDS)
     meeting, meeting_moved = (_Meeting.of(each, totals) if totals else None for each in (joint, moved))
     days, bends = Shelf(), Shelf()
     for day in range(world.days):
@@ -235,7 +246,8 @@ def _told(seen: _Seen, spreads: Mapping[Columns, Spread], version: int) -> dict[
     """Of thin tables: which sizes of estimates they list."""
     if version < RESOLVES:
         return {}
-    thin = [columns for columns, evidence in seen.of_whole_trips() if is_thin(evidence, spreads[columns])]
+    is_so = is_thin if version >= ROUNDS else was_thin
+    thin = [columns for columns, evidence in seen.of_whole_trips() if is_so(evidence, spreads[columns])]
     if version < JUDGED:
         return {columns: beyond_error(seen.evidence[columns], spreads[columns]) for columns in thin}
     told = _judged(seen.joint, thin)
@@ -312,8 +324,8 @@ def _endings(joint: Joint) -> Endings | None:
 class _Seen:
     """What is seen of errors, table by table, day after day."""
 
-    def __init__(self, joint: Joint, moved: Joint, unmeasured: bool) -> None:
-        self.joint, self.moved, self.unmeasured = joint, moved, unmeasured
+    def __init__(self, joint: Joint, moved: Joint, unmeasured: bool, rounded: bool) -> None:
+        self.joint, self.moved, self.unmeasured, self.rounded = joint, moved, unmeasured, rounded
         self.dated: dict[Columns, Evidence] = {}
         self.sums: dict[Columns, list[Floats]] = {}
         self.unseen: dict[Columns, Expected] = {}
@@ -326,7 +338,7 @@ class _Seen:
             fitted = (summed(each[whole], whole, columns)[0] for each in (found, follows))
             three = [numbers.astype(np.float64), *fitted]
             if known(measured, columns):
-                evidence = self.dated.setdefault(columns, Evidence(margin(measured, columns).variance))
+                evidence = self.dated.setdefault(columns, self._evidence(measured, columns))
                 _add(evidence, columns, three, measured, other)
             elif self._expects(columns):
                 self.unseen.setdefault(columns, Expected()).add(*three)
@@ -356,9 +368,12 @@ class _Seen:
         measured, other = self.joint.measured.all_days(), self.moved.measured.all_days()
         for columns, sums in self.sums.items():
             if known(measured, columns):
-                found[columns] = Evidence(margin(measured, columns).variance)
+                found[columns] = self._evidence(measured, columns)
                 _add(found[columns], columns, sums, measured, other)
         return found
+
+    def _evidence(self, measured: Tables, columns: Columns) -> Evidence:
+        return Evidence(margin(measured, columns).variance, self.rounded)
 
     @cached_property
     def expected(self) -> dict[Columns, Expected]:
@@ -377,7 +392,7 @@ class _Seen:
 def _add(evidence: Evidence, columns: Columns, sums: list[Floats], measured: Tables, moved: Tables) -> None:
     numbers, found, follows = sums
     noisy, other = margin(measured, columns).numbers, margin(moved, columns).numbers
-    evidence.add(numbers.astype(np.int64), noisy, follows - found, other - noisy)
+    evidence.add(numbers.astype(np.int64), found, noisy, follows - found, other - noisy)
 
 
 def _subsets(columns: Columns) -> Iterator[Columns]:

@@ -4,7 +4,8 @@ Estimates of such a table have the right sums, but in single cells they are furt
 wrong cell counts twice, once where it is and once where it should be. So a thin table lists only estimates that bring
 it nearer to the truth than zeros; the other trips are in coarser tables. By the size of estimates is seen
 
-- whether a measured table is thin: its errors, as noise shows them (`is_thin`);
+- whether a measured table is thin: its errors, as noise shows them, against its trips (`is_thin`; before version 7, the
+  errors of cells without estimates as well, `was_thin`);
 - what it lists: what estimates bring, in a half of the measurements that they were not made from (`Gains`, from version
   5 on; in version 4: those that exceed their own error, `beyond_error`);
 - both, of a table that no measurement tells: how far noise and rounding move it, and how trips scatter (`Expected`,
@@ -44,7 +45,21 @@ LEAST = 2
 
 
 def is_thin(seen: Evidence, spread: Spread) -> bool:
-    """Whether all estimates of a measured table together are as far off as zeros."""
+    """Whether the cells that a measured table would list are together as far off as zeros.
+
+    All others are zeros either way. What noise says of these alone would drown the few that are listed.
+    """
+    listed = (np.arange(STEPS) > 0) & (seen.cells > 0)
+    cells, trips = seen.cells[listed], fsum(seen.fitted[listed].tolist())
+    if not len(cells):
+        return True
+    square = _squares(seen, spread)[1][listed] + DOUBT * _standard_error(spread, cells.sum())
+    # Errors below one trip are nearly always of one trip or of none: then they are their squares.
+    return fsum((cells * np.minimum(square, np.maximum(ABSOLUTE * np.sqrt(square), 1.0))).tolist()) >= trips
+
+
+def was_thin(seen: Evidence, spread: Spread) -> bool:
+    """Versions 4 to 6: whether all estimates of a measured table together are as far off as zeros."""
     _, square = _squares(seen, spread)
     return _error(seen.cells, square + DOUBT * _standard_error(spread, seen.cells.sum())) >= fsum(
         seen.estimates.tolist()

@@ -7,6 +7,10 @@ more from moved ones (Ramani, Blu, Unser 2008). One cell tells little of this, a
 a curve of a few numbers: w·v with w = q/(q + v) and q = constant + linear·x + square·x², which is what shrinkage
 towards a prior with variance q would leave; w is then how far the estimate rests on its measurement. What is seen
 beyond that grows with x².
+
+Whole numbers follow noise more closely than what they were rounded from: where all cells are near nothing, noise says
+which of them become one. Moves that are small do not show it. So from version 7 on, errors are those before rounding,
+and what rounding adds is a square of its own, which is known: an estimate is the mean of what the truth may be.
 """
 
 from __future__ import annotations
@@ -77,22 +81,29 @@ class Evidence:
     """What was seen of the errors of one table's estimates, by their size."""
 
     variance: float
+    rounded: bool = False
+    """Whether what rounding adds is a square of its own: from version 7 on."""
     cells: Floats = field(default_factory=_nothing)
     estimates: Floats = field(default_factory=_nothing)
+    fitted: Floats = field(default_factory=_nothing)
+    """Estimates before rounding."""
     distances: Floats = field(default_factory=_nothing)
-    """(estimate − N)²."""
+    """(estimate − N)²; or before rounding, and what that added, squared."""
     follows: Floats = field(default_factory=_nothing)
     """How far the measurement was moved × how far the estimate followed."""
     moves: Floats = field(default_factory=_nothing)
     """How far the measurement was moved, squared."""
 
-    def add(self, whole: Ints, noisy: Floats, followed: Floats, moved: Floats) -> None:
-        """Estimates in whole trips; measurements, and by how much both moved, in parts."""
+    def add(self, whole: Ints, fitted: Floats, noisy: Floats, followed: Floats, moved: Floats) -> None:
+        """Estimates in whole trips; before rounding, measurements, and by how much both moved, in parts."""
         estimates, follow, move = whole.astype(np.float64), in_trips(followed), in_trips(moved)
-        error, step = estimates - in_trips(noisy), sizes(estimates)
+        x, step = in_trips(fitted), sizes(estimates)
         self.cells += np.bincount(step.ravel(), minlength=STEPS)
         self.estimates += np.bincount(step.ravel(), estimates.ravel(), minlength=STEPS)
-        self.distances += add_by(step, error * error, STEPS)
+        self.fitted += add_by(step, x, STEPS)
+        error, rounding = (x if self.rounded else estimates) - in_trips(noisy), estimates - x
+        distance = error * error + (rounding * rounding if self.rounded else 0.0)
+        self.distances += add_by(step, distance, STEPS)
         self.follows += add_by(step, follow * move, STEPS)
         self.moves += add_by(step, move * move, STEPS)
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
 from tapveil.published.estimates import Estimates, Measurement, Spread, World, estimate
 from tapveil.published.estimates.margins import APART, STEP, Measured
 from tapveil.published.estimates.parts import in_parts, in_trips
-from tapveil.published.estimates.resolution import Expected, Gains, beyond_error, is_thin
+from tapveil.published.estimates.resolution import Expected, Gains, beyond_error, is_thin, was_thin
 from tapveil.published.estimates.shrinkage import STEPS, sizes
 from tapveil.published.estimates.spread import Evidence
-from tests.unit.published.estimates.city import TABLES, Counts, measured, table, trips, world
+from tests.unit.published.estimates.city import AXES, KINDS, TABLES, Counts, measured, table, trips, world
 
 QUERIES = (*TABLES, ("tap_on_location", "tap_off_location"), ("date", "tap_on_location"))
 PAIR = ("tap_on_location", "tap_off_location")
@@ -99,8 +101,8 @@ def test_totals_are_always_told() -> None:
 def seen(estimates: list[int]) -> Evidence:
     """How many there are of each size."""
     numbers = np.array(estimates, dtype=np.float64)
-    count = (np.bincount(sizes(numbers), weights, minlength=STEPS) for weights in (None, numbers))
-    return Evidence(0.0, *(each.astype(np.float64) for each in count))
+    cells, sums = (np.bincount(sizes(numbers), weights, minlength=STEPS) for weights in (None, numbers))
+    return Evidence(0.0, cells=cells.astype(np.float64), estimates=sums.astype(np.float64), fitted=sums.astype(float))
 
 
 def step(number: float) -> int:
@@ -110,9 +112,9 @@ def step(number: float) -> int:
 def test_estimates_of_version_4_list_what_exceeds_its_error() -> None:
     """Of 1,000 cells, 4 stand out of noise of deviation 3; ones are what rounding scattered."""
     table, spread = seen([40] * 4 + [1] * 196 + [0] * 800), Spread(9.0, 1.0, 0.0, 0.0)
-    assert is_thin(table, spread)
+    assert was_thin(table, spread)
     assert [beyond_error(table, spread)[step(number)] for number in (40, 1, 0)] == [True, False, False]
-    assert not is_thin(table, Spread(0.1, 0.01, 0.0, 0.0))
+    assert not was_thin(table, Spread(0.1, 0.01, 0.0, 0.0))
 
 
 def test_in_version_4_estimates_that_are_their_own_measurements_have_to_exceed_twice_their_error() -> None:
@@ -122,8 +124,30 @@ def test_in_version_4_estimates_that_are_their_own_measurements_have_to_exceed_t
     assert not beyond_error(table, Spread(100.0, 1e6, 0.0, 0.0))[step(13)]
 
 
-def test_a_table_without_trips_is_thin() -> None:
-    assert is_thin(seen([0] * 5), Spread(9.0, 1.0, 0.0, 0.0))
+@pytest.mark.parametrize("thin", [is_thin, was_thin])
+def test_a_table_without_trips_is_thin(thin: Callable[[Evidence, Spread], bool]) -> None:
+    assert thin(seen([0] * 5), Spread(9.0, 1.0, 0.0, 0.0))
+
+
+def test_cells_without_estimates_do_not_make_a_table_thin_since_version_7() -> None:
+    """They are zeros, listed or not, and noise says little of each of them."""
+    table, spread = seen([40] * 50 + [0] * 5000), Spread(9.0, 1.0, 0.0, 0.0)
+    assert was_thin(table, spread)
+    assert not is_thin(table, spread)
+
+
+def test_a_table_is_thin_where_noise_says_which_cells_become_one() -> None:
+    """A seventh of a trip in a cell: before version 7 such tables had all cells, and were further off than zeros."""
+    shape = (7, 24, 60, 60)
+    here = World(KINDS, dict(zip(AXES[1:], shape[1:], strict=True)))
+    chance = np.random.default_rng(8)
+    counts = chance.poisson(chance.gamma(1.0, 1.0, shape[1:]) / (7 * shape[3]), shape)
+    origins = TABLES[1]
+    assert 0.1 < table(counts, origins).mean() < 0.2
+    for seed in range(3):
+        given = measured(counts, 1.6, seed=seed)
+        old, new = (off(table(counts, origins), estimate(here, given, v).table(origins).count) for v in (6, 7))
+        assert new <= 1.0 < old
 
 
 # --- tables that no measurement tells ---------------------------------------------------------------------------------
