@@ -231,11 +231,18 @@ class _Worst:
 
 def _delta_of(cells: tuple[tuple[Spectrum, int], ...], epsilon: float) -> float:
     """The δ of B cells, given the number of cells of each spectrum."""
-    powers = sorted((spectrum.power(number) for spectrum, number in cells if number), key=lambda s: len(s.losses))
+    some = [each for each in cells if each[1]]
+    parts = _halves(*some[0]) if len(some) == 1 else [spectrum.power(number) for spectrum, number in some]
+    powers = sorted(parts, key=lambda s: len(s.losses))
     if not powers:
         return max(0.0, -expm1(epsilon)) if epsilon < 0 else 0.0
     *others, longest = powers
     return longest.delta_with(_together(tuple(others)), epsilon)
+
+
+def _halves(spectrum: Spectrum, number: int) -> list[Spectrum]:
+    """A number of cells of one kind: the product of the halves is the longest of all, and δ follows without it."""
+    return [spectrum.power(half) for half in (number // 2,) * 2 if half] + [spectrum] * (number % 2)
 
 
 @lru_cache(maxsize=1024)

@@ -43,7 +43,7 @@ TRIED = 8
 """Across releases: the number of further widths that are tried, each 1/400 wider."""
 FINENESS = 1000
 """Widths are searched in steps of 1/1000: fine enough to lose nothing, coarse enough to read."""
-NEAR = Fraction(1, 2000)
+NEAR = Fraction(1, 10_000)
 """How near a formula comes to the narrowest width, as a rule."""
 SMOOTH = 4
 """From this width on. Narrower noise is on so few integers that even wider noise may show more: all is evaluated."""
@@ -174,7 +174,8 @@ class _Design:
         most = WIDEST * min(self._weights) * FINENESS
         about = self._about() if self._name != "laplace" else 0
         if SMOOTH * max(self._weights) <= about < most / FINENESS:
-            for near in (about * (1 - NEAR), about * (1 + NEAR)):
+            off = max(about * NEAR, Fraction(1, FINENESS))
+            for near in (about - off, about + off):
                 self._too_narrow(near)
         while self._too_narrow(Fraction(steps, FINENESS)) and steps <= most:
             steps *= 2

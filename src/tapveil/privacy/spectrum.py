@@ -39,6 +39,8 @@ STEPS = 2**12
 ROUGH_STEPS = 2**10
 SUMS_PER_STEP = 32
 """Up to this many sums per possible step are computed individually; with more, a lattice is used."""
+SMALL = 512
+"""Up to this many masses are convolved at once."""
 _ULP = 2.0**-52
 _context = Context(prec=60)
 
@@ -70,7 +72,7 @@ class Spectrum:
             masses = np.add.reduceat(np.multiply.outer(a.masses, b.masses).ravel()[order], starts)
         else:
             a, b = (a.on_lattice(step),) * 2 if a is b else (a.on_lattice(step), b.on_lattice(step))
-            masses = np.convolve(a.masses, b.masses)
+            masses = _with_itself(a.masses) if a is b else np.convolve(a.masses, b.masses)
             losses = int(a.losses[0]) + int(b.losses[0]) + step * np.arange(len(masses))
         masses = masses * (1 + (min(len(a.masses), len(b.masses)) + 8) * _ULP)
         trimmed = _trimmed(losses, masses, (a.infinite + b.infinite) * (1 + _ULP), steps)
@@ -152,6 +154,19 @@ class Spectrum:
 
 NO_CELL = Spectrum(np.zeros(1, np.int64), np.ones(1))
 """No changed cell: the neutral element of the product."""
+
+
+def _with_itself(masses: Floats) -> Floats:
+    """Masses convolved with themselves in half the time: of two different ones, each product is there twice."""
+    size = len(masses)
+    if size < SMALL:
+        return np.convolve(masses, masses)
+    first, second = masses[: size // 2], masses[size // 2 :]
+    found = np.zeros(2 * size - 1)
+    found[: 2 * len(first) - 1] = _with_itself(first)
+    found[2 * len(first) :] += _with_itself(second)
+    found[len(first) :][: size - 1] += 2 * np.convolve(first, second)
+    return found
 
 
 def _common_step(a: Spectrum, b: Spectrum, steps: int) -> int:
