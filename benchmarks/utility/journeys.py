@@ -218,7 +218,7 @@ def _parts(people: People, rows: Sequence[Row], draws: int) -> Iterator[str]:
             if mean == mean
         )
         said += (
-            f" The draws of an entry are at most {100 * apart:.1f} % of it apart "
+            f"\nThe draws of an entry are at most {100 * apart:.1f} % of it apart "
             f"({largest.unit}, ε = {largest.epsilon}, {MECHANISMS[largest.mechanism]})."
         )
     yield said
