@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tapveil.counting import counter
 from tapveil.counting.direct import counter as direct
+from tapveil.counting.reveal import exact_counts
 from tapveil.inputs.public import PublicInputs
 from tapveil.inputs.values import UNIT_SEPARATOR
 from tapveil.plan.model import Plan
@@ -23,7 +24,21 @@ from tests.conftest import write_csv
 from tests.property.test_routes import assert_same, by_sql, times
 from tests.property.test_world import BOUNDS, PLACES, PLAN
 
-CLOCKS = ["08:00", "8:20", " 08:45", "23:50", "00:10", "25:30", "", "-1", "none", "late", f"08:00{UNIT_SEPARATOR}1"]
+CLOCKS = [
+    "08:00",
+    "08:00:40",
+    "8:20",
+    "08:15:20",
+    " 08:45",
+    "23:50",
+    "00:10",
+    "25:30",
+    "",
+    "-1",
+    "none",
+    "late",
+    f"08:00{UNIT_SEPARATOR}1",
+]
 DURATIONS = '[world]\ndurations = ["00:00", "00:15", "00:30", "01:00"]\n'
 END = '\ntap_off_time = { column = "end", missing = ["none"] }\n[places]'
 LASTED = '[[table]]\nname = "lasted"\ncolumns = ["tap_on_location", "tap_off_location", "duration"]\n'
@@ -84,6 +99,19 @@ def test_typed_times(tmp_path: Path, unit: str, on: str, off: str) -> None:
         ours = counter.count(plan)
     assert_same(ours, by_sql(plan))
     assert len(set(ours.tables["lasted"].labels["duration"])) == 5
+
+
+def test_seconds_count_where_times_have_them(tmp_path: Path) -> None:
+    """Of whole minutes alone, half of the trips of 14 minutes and a half would have taken 15."""
+    ends = {"08:00:40": "08:15:20", "08:01:00": "08:15:59", "08:02:30": "08:17:30", "08:03": "08:18:10"}
+    trips = [("1", "bus", "2025-03-03", on, "Ash", "Elm", off) for on, off in ends.items()]
+    write_csv(tmp_path / "trips.csv", trips, NAMES)
+    plan = plan_of(tmp_path, "trip", "trips.csv")
+    for counted in (counter.count(plan), by_sql(plan)):
+        table = counted.tables["lasted"]
+        codes, counts = table.packing.unpack(table.words)["duration"], exact_counts(table)
+        found = {table.labels["duration"][code]: int(n) for code, n in zip(codes, counts, strict=True) if n}
+        assert found == {"00:00": 2, "00:15": 2}
 
 
 def test_times_of_a_zone_are_left_to_sql(tmp_path: Path) -> None:

@@ -111,6 +111,8 @@ def did_you_mean(wrong: str, candidates: Iterable[str]) -> str:
     ': did you mean `epsilon`?'
     >>> did_you_mean("onts", ["On", "OnTS"])
     ': did you mean `OnTS`?'
+    >>> did_you_mean("7:00", ["27:00", "07:00"])
+    ': did you mean `07:00`?'
     >>> did_you_mean("colour", ["delta", "epsilon"])
     ''
     """
@@ -121,5 +123,10 @@ def did_you_mean(wrong: str, candidates: Iterable[str]) -> str:
 def closest(wrong: str, candidates: Iterable[str]) -> str | None:
     """The word that a misspelt one is most like, if there is one."""
     known = list(candidates)
-    same = [each for each in known if each.casefold() == wrong.casefold()]
+    same = [each for each in known if _plain(each) == _plain(wrong)]
     return next(iter(same or difflib.get_close_matches(wrong, known, n=1, cutoff=0.6)), None)
+
+
+def _plain(word: str) -> str:
+    """Without capitals, and without zeros in front: 7:00 is 07:00."""
+    return word.casefold().lstrip("0")

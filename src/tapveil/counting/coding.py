@@ -233,11 +233,11 @@ def _reads_duration(plan: Plan, classes: TimeBins) -> Understand:
             return None
         if parts[1].strip() in none:
             return ""
-        off, on = (values.read_time(part, zone, written) for part, written in zip(parts, formats, strict=True))
+        off, on = (values.read_clock(part, zone, written) for part, written in zip(parts, formats, strict=True))
         if off is None or on is None:
             return None
         missing = MISSING_TIME in (off, on)
-        return labels[0] if missing else labels[classes.code((off - on) % MINUTES_PER_DAY)]
+        return labels[0] if missing else labels[classes.code((off - on) // 60 % MINUTES_PER_DAY)]
 
     return understand
 

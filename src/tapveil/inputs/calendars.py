@@ -63,8 +63,8 @@ def _of_timetable(plan: Plan, files: PublicFiles, first: date, last: date) -> fr
 
 
 def _holidays(plan: Plan, column: CalendarColumn, files: PublicFiles, days: list[date]) -> frozenset[date]:
-    """The holidays that the plan lists, and those of the timetable where it says so."""
-    listed = frozenset(column.holidays)
+    """The holidays of this column and of a known world, and those of the timetable where the plan says so."""
+    listed = frozenset(column.holidays).union(read_holidays(plan, files) if plan.privacy.is_world else ())
     return listed | _of_timetable(plan, files, days[0], days[-1]) if column.timetable else listed
 
 

@@ -59,25 +59,36 @@ def read_time(text: str, zone: ZoneInfo | None = None, written: str | None = Non
     >>> read_time("06h-07h", written="range"), read_time("7:00-8:00 PM", written="range")
     (360, None)
     """
+    second = read_clock(text, zone, written)
+    return second if second in (None, MISSING_TIME) else second // 60
+
+
+def read_clock(text: str, zone: ZoneInfo | None = None, written: str | None = None) -> int | None:
+    """The same in seconds.
+
+    >>> read_clock("7:05:59"), read_clock("451"), read_clock("2016-08-08 07:31:30"), read_clock("")
+    (25559, 27060, 27090, -1)
+    """
     text = text.strip()
     if text in ("", "-1", "-1.0"):
         return MISSING_TIME
     if written in ("hours", "range"):
         match = (_HOURS if written == "hours" else _RANGE).fullmatch(text)
         minutes = match and 60 * int(match[1]) + int((written == "range" and match[2]) or 0)
-        return _within_two_days(minutes) if minutes is not None else None
+        return _within_two_days(60 * minutes) if minutes is not None else None
     if written is None:
         if match := _MINUTES.fullmatch(text):
-            return _within_two_days(int(match[1]))
+            return _within_two_days(60 * int(match[1]))
         if match := _CLOCK.fullmatch(text):
             hours, minutes, seconds = int(match[1]), int(match[2]), int(match[3] or 0)
-            return _within_two_days(60 * hours + minutes) if minutes < 60 and seconds < 60 else None
+            return _within_two_days(3600 * hours + 60 * minutes + seconds) if minutes < 60 and seconds < 60 else None
     moment = _read_moment(text, zone, written)
-    return 60 * moment.hour + moment.minute if moment and not is_skipped(moment, zone) else None
+    known = moment and not is_skipped(moment, zone)
+    return 3600 * moment.hour + 60 * moment.minute + moment.second if moment and known else None
 
 
-def _within_two_days(minutes: int) -> int | None:
-    return minutes if minutes < LATEST_MINUTE else None
+def _within_two_days(seconds: int) -> int | None:
+    return seconds if seconds < 60 * LATEST_MINUTE else None
 
 
 def _read_moment(text: str, zone: ZoneInfo | None, written: str | None) -> datetime | None:

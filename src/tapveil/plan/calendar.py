@@ -43,7 +43,8 @@ class CalendarColumn(Frozen):
     days: Annotated[dict[Label, tuple[DayName, ...]], AfterValidator(_each_day_once)] | None = None
     """Or: kinds of day, by their name or each with its days of the week and `holiday`."""
     holidays: tuple[date, ...] = ()
-    """With `days`: public holidays, which count as `holiday`; as `sunday` where no kind has `holiday`."""
+    """With `days`: public holidays, which count as `holiday`; as `sunday` where no kind has `holiday`. Those of [world]
+    count as well."""
     timetable: bool = False
     """With `days`: holidays are also the days on which the timetable runs as on a Sunday ([gtfs])."""
     lookup: Text | None = None

@@ -275,6 +275,7 @@ class Folder:
 
         Args:
             columns: Such as `["date", "tap_on_location", "tap_off_location"]`; also columns that no table has together.
+                Or the name of one.
                 The mode is always among them, where tables are split by it.
 
         Returns:
@@ -292,6 +293,7 @@ class Folder:
             'gaussian'
         """
         estimated = self._estimated
+        columns = [columns] if isinstance(columns, str) else columns
         wanted = [column for column in columns if column != "mode" or "mode" not in self.manifest.partition]
         if unknown := [column for column in wanted if column not in self.manifest.columns]:
             raise ReaderError(
@@ -363,7 +365,7 @@ class Folder:
         """The measured table with just these columns, every cell of it, negative numbers too.
 
         Args:
-            columns: Its columns, in any order; those that split every table may be left out.
+            columns: Its columns, in any order, or the name of one; those that split every table may be left out.
 
         Returns:
             The table: counts without bias, each with its interval.
@@ -379,7 +381,7 @@ class Folder:
             'gaussian'
         """
         _ = self.domain
-        wanted = {*columns, *self.manifest.partition}
+        wanted = {*([columns] if isinstance(columns, str) else columns), *self.manifest.partition}
         for claim in self.manifest.tables:
             if set(self.manifest.keys(claim)) == wanted and claim.level is None:
                 return self.table(claim.name)

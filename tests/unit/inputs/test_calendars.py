@@ -8,7 +8,7 @@ import pytest
 
 from tapveil.base.errors import InputFileError
 from tapveil.inputs.public import PublicInputs
-from tapveil.plan.model import Plan
+from tapveil.plan.model import Plan, preset_text
 from tests.conftest import write_csv
 from tests.property.test_calendars import PLAN
 
@@ -75,6 +75,24 @@ def feed(folder: Path, exceptions: list[tuple[str, str, int]], last: str = "2025
     rows = [(name, *days, "20250101", last) for name, days in services.items()]
     write_csv(folder / "gtfs/calendar.txt", rows, ("service_id", *week, "start_date", "end_date"))
     write_csv(folder / "gtfs/calendar_dates.txt", exceptions, ("service_id", "date", "exception_type"))
+
+
+def test_holidays_of_a_known_world_are_holidays_in_its_kinds_of_day(tmp_path: Path) -> None:
+    """Estimates take them to be like Sundays; that a table by the kind of day did not was said nowhere."""
+    write_csv(tmp_path / "feasts.csv", [("2025-03-03",), ("2026-01-01",)], ("date",))
+    text = (
+        preset_text("journeys")
+        .replace('partition = ["mode", "date"]', 'partition = ["mode", "day_type"]')
+        .replace("first_day = 2016-08-08", "first_day = 2025-02-27")
+        .replace("last_day = 2016-08-14", "last_day = 2025-03-05")
+        .replace("# [world]", "[world]")
+        .replace("# holidays = [2016-08-10]  ", "holidays = [2025-03-05]  ")
+        .replace('# holiday_list = "holidays.csv"', 'holiday_list = "feasts.csv"')
+    )
+    text += '\n[coarsen.date]\nday_type = { days = "weekday-saturday-sunday", holidays = [2025-02-27] }\n'
+    found = PublicInputs.of(Plan.parse(text, base=tmp_path)).calendars["day_type"]
+    sundays = ["2025-02-27", "2025-03-02", "2025-03-03", "2025-03-05"]
+    assert [day for day, kind in found.items() if kind == "sunday"] == sundays
 
 
 BY_TIMETABLE = {"places": '[gtfs]\npath = "gtfs"', "holidays = [2025-03-04]": "timetable = true"}

@@ -19,10 +19,11 @@ from tapveil.trips.buffers import Flags, Integers, Positions, integers, per_day,
 from tapveil.trips.files import FileGroup
 
 ON, OFF = "tap_on_time", "tap_off_time"
+SECONDS_PER_DAY = 60 * MINUTES_PER_DAY
 NO_CLASS = 0
 """The code of a trip without one of its taps."""
 UNREADABLE, NO_TIME, CONFUSED = -2, -3, -4
-"""In place of a minute: a text that is no time; one that the plan lists as missing; one that SQL would take for two."""
+"""In place of a second: a text that is no time; one that the plan lists as missing; one that SQL would take for two."""
 
 
 def suits(plan: Plan, group: FileGroup) -> bool:
@@ -55,9 +56,8 @@ class Durations:
 
     def codes(self, batch: pa.RecordBatch) -> tuple[Integers, Positions]:
         """The code of each row, and the refused rows, whose code is beyond all others."""
-        minutes = {name: end.minutes(batch) for name, end in self._ends.items()}
-        on, off = minutes[ON], minutes[OFF]
-        codes = self._class[(off - on) % MINUTES_PER_DAY]
+        on, off = (self._ends[name].seconds(batch) for name in (ON, OFF))
+        codes = self._class[(off - on) // 60 % MINUTES_PER_DAY]
         odd = np.flatnonzero((on < 0) | (off < 0))
         if not len(odd):
             return codes, odd
@@ -67,14 +67,14 @@ class Durations:
 
 
 def _is_refused(on: Integers, off: Integers) -> Flags:
-    """Which rows without two minutes are refused, not counted as without a tap: by what `coding` looks at first."""
+    """Which rows without two times are refused, not counted as without a tap: by what `coding` looks at first."""
     confused, unreadable = (on == CONFUSED) | (off == CONFUSED), (on == UNREADABLE) | (off == UNREADABLE)
     found: Flags = (off != NO_TIME) & (confused | ((on != NO_TIME) & unreadable))
     return found
 
 
 class _End:
-    """The minutes of one end."""
+    """The times of one end."""
 
     def __init__(self, plan: Plan, name: str) -> None:
         column = plan.source.columns[name]
@@ -84,19 +84,19 @@ class _End:
         self._known: dict[str, int] = {}
         self._last: tuple[pa.Array, Integers] | None = None
 
-    def minutes(self, batch: pa.RecordBatch) -> Integers:
-        """Minutes after midnight; a negative number where there are none."""
+    def seconds(self, batch: pa.RecordBatch) -> Integers:
+        """Seconds after midnight; a negative number where there are none."""
         array = batch.column(batch.schema.get_field_index(self._theirs))
         if pa.types.is_time(array.type) or pa.types.is_timestamp(array.type):
             return _typed(array)
         array = encoded(array)
         if self._last is None or not array.dictionary.equals(self._last[0]):
-            known = [self._minute(text) for text in (*raw_values(array.dictionary), "")]
+            known = [self._second(text) for text in (*raw_values(array.dictionary), "")]
             self._last = array.dictionary, np.array(known, dtype=np.int64)
         found: Integers = self._last[1][np.where(present(array), integers(array.indices), len(self._last[1]) - 1)]
         return found
 
-    def _minute(self, text: str) -> int:
+    def _second(self, text: str) -> int:
         if text not in self._known:
             self._known[text] = self._parsed(text)
         return self._known[text]
@@ -105,14 +105,14 @@ class _End:
         first, mark, _ = text.partition(UNIT_SEPARATOR)
         if first.strip() in self._words and (self._is_off or not mark):
             return NO_TIME
-        minute = values.read_time(text, self._zone, self._written)
-        return CONFUSED if mark else UNREADABLE if minute is None else minute
+        second = values.read_clock(text, self._zone, self._written)
+        return CONFUSED if mark else UNREADABLE if second is None else second
 
 
 def _typed(array: pa.Array) -> Integers:
-    """The minutes of typed times, as far as the calendar reaches."""
+    """The seconds of typed times, as far as the calendar reaches."""
     given, day = integers(array), per_day(array.type)
     low, high = (FIRST_DAY * day, LAST_DAY * day - 1) if pa.types.is_timestamp(array.type) else (0, day)
-    minutes = np.where((given >= low) & (given <= high), given % day // (day // MINUTES_PER_DAY), UNREADABLE)
-    found: Integers = np.where(present(array), minutes, MISSING_TIME).astype(np.int64)
+    seconds = np.where((given >= low) & (given <= high), given % day // (day // SECONDS_PER_DAY), UNREADABLE)
+    found: Integers = np.where(present(array), seconds, MISSING_TIME).astype(np.int64)
     return found
