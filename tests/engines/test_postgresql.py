@@ -129,6 +129,22 @@ def test_no_setting_of_a_server_changes_a_count(name: str, connected: Server, tm
     assert_same(found, from_file(case, tmp_path))
 
 
+OF_THE_ROLE = {"nobody": (None, "64MB"), "a small one": ("8MB", "8MB"), "a large one": ("100MB", "100MB")}
+
+
+@pytest.mark.parametrize("who", OF_THE_ROLE)
+def test_memory_that_was_set_for_the_role_stays(who: str, connected: Server, tmp_path: Path) -> None:
+    given, expected = OF_THE_ROLE[who]
+    plan = plan_of("small", tmp_path)
+    connected.run(f"ALTER ROLE {USER} SET work_mem = '{given}'" if given else f"ALTER ROLE {USER} RESET work_mem")
+    try:
+        with session.open_session(plan, MEMORY, None) as database:
+            found = database.fetch("SELECT current_setting('work_mem') AS memory").to_pylist()
+    finally:
+        connected.run(f"ALTER ROLE {USER} RESET work_mem")
+    assert found == [{"memory": expected}]
+
+
 KINDS = {
     "card no": ["char(12)", 'text COLLATE transit."caseless"', "transit.citext", "transit.a_domain"],
     "mode": ["transit.a_mode", "varchar(9)"],
