@@ -93,6 +93,8 @@ def test_cards_copies_and_other_taps_are_found(name: str, connected: Server, tmp
     texts = ["c1", "c2", "7", "nobody", "C1", "0", "7.5", ""]
     there, here = (counter.cards_among(texts, plan) for plan in plans)
     assert there == here != set()
+    # Texts that begin alike are looked for apart from others.
+    assert {text for text in texts if counter.cards_among([text], plans[0])} == there
     assert counter.copies(plans[0]) == counter.copies(plans[1])
     if plans[0].source.taps:
         assert counter.other_taps(plans[0]) == counter.other_taps(plans[1]) > 0
