@@ -234,7 +234,8 @@ class _Counting:
     def _raw_values(self) -> dict[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]:
         """The distinct raw values of each text column, unchanged and as texts."""
         found = dict[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]()
-        for index, columns in enumerate(self._groups or [self._columns]):
+        passes = [[column] for column in self._columns] if self._database.rereads else [self._columns]
+        for index, columns in enumerate(self._groups or passes):
             texts = [column for column in columns if not column.arithmetic and column.name not in found]
             if not texts:
                 continue
