@@ -8,9 +8,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,6 +38,9 @@ from tests.conftest import start_ledger
 from tests.support.commands import Said, command
 from tests.support.engines import CASES, TRIP, Case, assert_same
 from tests.support.postgres import DATABASE, PASSWORD, USER, Server, running
+
+if TYPE_CHECKING:
+    from adbc_driver_manager.dbapi import Cursor
 
 FILES = {"path": "trips.parquet"}
 BY_NAME = {case.name: case for case in CASES}
@@ -550,6 +555,36 @@ def test_small_tables_are_written_into_the_query(connected: Server) -> None:
     assert listed
     sql = dialect.translated("SELECT raw_value, day, code FROM code_a ORDER BY code", {"code_a": listed})
     assert connected.run(sql) == table.to_pylist()
+
+
+def test_cards_are_read_by_several_workers(connected: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each value of a row is computed once, and not by a single process: joins are below what brings rows together."""
+    asked = list[str]()
+
+    def noted(self: PostgreSQL, into: str, sql: str, columns: Collection[str]) -> Counter[Reason]:
+        asked.append(self._translated(sql))
+        return read(self, into, sql, columns)
+
+    read = PostgreSQL.read
+    monkeypatch.setattr(PostgreSQL, "read", noted)
+    plan = plan_of("small", tmp_path)
+    inputs = PublicInputs.of(plan)
+    with session.open_session(plan, MEMORY, None) as database:
+        steps.count(plan, inputs.areas, inputs.wider, database, progress=Silent())
+        free = ("parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size")
+        for setting, value in {**dict.fromkeys(free, "0"), "enable_sort": "on"}.items():
+            database._session.execute(f"SET {setting} = {value}")
+        lines = database._session.do(lambda cursor: explained(cursor, asked[0]))
+    together = next(index for index, line in enumerate(lines) if "Gather" in line)
+    assert not any("Join" in line for line in lines[:together])
+    assert any("Parallel Seq Scan" in line for line in lines[together:])
+
+
+def explained(cursor: Cursor, sql: str) -> list[str]:
+    """The plan of a query; it cannot be copied out, as results are."""
+    cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
+    cursor.execute(f"EXPLAIN (COSTS OFF) {sql}")
+    return [str(line) for (line,) in cursor.fetchall()]
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def literal(text: str) -> str:
 CARD_TEXT = quoted("#card")
 """The card as text, NULL where it is missing. No column of the plan has a # in its name."""
 CARD_HASH = quoted("#md5")
-"""The MD5 of the card, for the ranks of its trips: computed once, with the other values of a row."""
+"""The MD5 of the card, for the ranks of its trips."""
 IS_ON, MOMENT, TOGETHER = quoted("#on"), quoted("#moment"), quoted("#together")
 """Of a tap: whether it is a tap on; its time, as text; and what the taps of a trip share in addition to the card."""
 LINE = quoted("#line")
@@ -55,7 +55,7 @@ def trips_sql(
                 selected.append(f"{refusal} AS {refusal_column(column)}")
         if plan.privacy.by_card:
             card = _card_sql(group, plan.columns.read[CARD], plan.source.missing(CARD))
-            selected += [f"{card} AS {CARD_TEXT}", f"md5({card}) AS {CARD_HASH}"]
+            selected.append(f"{card} AS {CARD_TEXT}")
         if plan.columns.pairs_taps:
             selected += _of_a_tap_sql(plan, group)
         if numbered:

@@ -75,6 +75,7 @@ class PostgreSQL(Remote):
     """A database of the data custodian; see `Database`."""
 
     rereads = True
+    keeps_order = True
 
     def __init__(self, session: Session, files: TripFiles, scratch: Path | None) -> None:
         self.files = files
