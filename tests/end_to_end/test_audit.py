@@ -236,9 +236,9 @@ def test_contribution_bound_not_applied(route: str, unit: str, monkeypatch: Patc
         none = {"trips_per_card": None, "trips_per_day": None}
         return real(plan.model_copy(update={"privacy": plan.privacy.model_copy(update=none)}), *others)
 
-    real = query._bounded_sql
+    real = query.bounded_sql
     if route == "sql":
-        monkeypatch.setattr(query, "_bounded_sql", unbounded)
+        monkeypatch.setattr(query, "bounded_sql", unbounded)
     else:
         monkeypatch.setattr(card_counter, "least", lambda units, *_: np.ones(len(units), dtype=np.bool_))
     plan = plan_of("gaussian", unit, "add-remove", BY_DAY if unit == "card-day" else BY_CARD)
@@ -253,7 +253,7 @@ def test_a_card_counted_twice_in_a_cell(route: str, monkeypatch: Patch) -> None:
 
 def test_a_cap_over_days_not_applied(route: str, monkeypatch: Patch) -> None:
     """With both caps, the one per day hides the other where all trips are on one day."""
-    real_sql, real_count = query._bounded_sql, CardPass._count
+    real_sql, real_count = query.bounded_sql, CardPass._count
 
     def per_day_alone(plan: Plan) -> Plan:
         return plan.model_copy(update={"privacy": plan.privacy.model_copy(update={"trips_per_card": None})})
@@ -263,7 +263,7 @@ def test_a_cap_over_days_not_applied(route: str, monkeypatch: Patch) -> None:
         return real_count(self, *others)
 
     if route == "sql":
-        monkeypatch.setattr(query, "_bounded_sql", lambda plan, *others: real_sql(per_day_alone(plan), *others))
+        monkeypatch.setattr(query, "bounded_sql", lambda plan, *others: real_sql(per_day_alone(plan), *others))
     else:
         monkeypatch.setattr(CardPass, "_count", count)
     plan = plan_of("gaussian", "card", "add-remove", f"{BY_CARD}\ntrips_per_day = 2")

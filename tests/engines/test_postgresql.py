@@ -8,9 +8,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -36,6 +38,9 @@ from tests.conftest import start_ledger
 from tests.support.commands import Said, command
 from tests.support.engines import CASES, TRIP, Case, assert_same
 from tests.support.postgres import DATABASE, PASSWORD, USER, Server, running
+
+if TYPE_CHECKING:
+    from adbc_driver_manager.dbapi import Cursor
 
 FILES = {"path": "trips.parquet"}
 BY_NAME = {case.name: case for case in CASES}
@@ -93,6 +98,8 @@ def test_cards_copies_and_other_taps_are_found(name: str, connected: Server, tmp
     texts = ["c1", "c2", "7", "nobody", "C1", "0", "7.5", ""]
     there, here = (counter.cards_among(texts, plan) for plan in plans)
     assert there == here != set()
+    # Texts that begin alike are looked for apart from others.
+    assert {text for text in texts if counter.cards_among([text], plans[0])} == there
     assert counter.copies(plans[0]) == counter.copies(plans[1])
     if plans[0].source.taps:
         assert counter.other_taps(plans[0]) == counter.other_taps(plans[1]) > 0
@@ -127,6 +134,22 @@ def test_no_setting_of_a_server_changes_a_count(name: str, connected: Server, tm
     finally:
         connected.run(f"ALTER ROLE {USER} RESET ALL")
     assert_same(found, from_file(case, tmp_path))
+
+
+OF_THE_ROLE = {"nobody": (None, "64MB"), "a small one": ("8MB", "8MB"), "a large one": ("100MB", "100MB")}
+
+
+@pytest.mark.parametrize("who", OF_THE_ROLE)
+def test_memory_that_was_set_for_the_role_stays(who: str, connected: Server, tmp_path: Path) -> None:
+    given, expected = OF_THE_ROLE[who]
+    plan = plan_of("small", tmp_path)
+    connected.run(f"ALTER ROLE {USER} SET work_mem = '{given}'" if given else f"ALTER ROLE {USER} RESET work_mem")
+    try:
+        with session.open_session(plan, MEMORY, None) as database:
+            found = database.fetch("SELECT current_setting('work_mem') AS memory").to_pylist()
+    finally:
+        connected.run(f"ALTER ROLE {USER} RESET work_mem")
+    assert found == [{"memory": expected}]
 
 
 KINDS = {
@@ -532,6 +555,36 @@ def test_small_tables_are_written_into_the_query(connected: Server) -> None:
     assert listed
     sql = dialect.translated("SELECT raw_value, day, code FROM code_a ORDER BY code", {"code_a": listed})
     assert connected.run(sql) == table.to_pylist()
+
+
+def test_cards_are_read_by_several_workers(connected: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each value of a row is computed once, and not by a single process: joins are below what brings rows together."""
+    asked = list[str]()
+
+    def noted(self: PostgreSQL, into: str, sql: str, columns: Collection[str]) -> Counter[Reason]:
+        asked.append(self._translated(sql))
+        return read(self, into, sql, columns)
+
+    read = PostgreSQL.read
+    monkeypatch.setattr(PostgreSQL, "read", noted)
+    plan = plan_of("small", tmp_path)
+    inputs = PublicInputs.of(plan)
+    with session.open_session(plan, MEMORY, None) as database:
+        steps.count(plan, inputs.areas, inputs.wider, database, progress=Silent())
+        free = ("parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size")
+        for setting, value in {**dict.fromkeys(free, "0"), "enable_sort": "on"}.items():
+            database._session.execute(f"SET {setting} = {value}")
+        lines = database._session.do(lambda cursor: explained(cursor, asked[0]))
+    together = next(index for index, line in enumerate(lines) if "Gather" in line)
+    assert not any("Join" in line for line in lines[:together])
+    assert any("Parallel Seq Scan" in line for line in lines[together:])
+
+
+def explained(cursor: Cursor, sql: str) -> list[str]:
+    """The plan of a query; it cannot be copied out, as results are."""
+    cursor.adbc_statement.set_options(**{"adbc.postgresql.use_copy": "false"})
+    cursor.execute(f"EXPLAIN (COSTS OFF) {sql}")
+    return [str(line) for (line,) in cursor.fetchall()]
 
 
 @pytest.mark.parametrize(

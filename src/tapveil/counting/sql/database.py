@@ -33,6 +33,8 @@ class Database(Protocol):
     """Whether it can report the file and line of a row."""
     rereads: bool
     """Whether another pass over the trips costs little, and sees the same rows."""
+    keeps_order: bool
+    """Whether sorting the rows of each card costs little where they are sorted by cards already; less than hashing."""
 
     def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
         """A stage in which the trips are read `passes` times."""
@@ -67,6 +69,7 @@ class Remote(Database, Protocol):
 
     locates: bool = False
     rereads: bool = False
+    keeps_order: bool = False
     rows_at_once: int | None = None
 
     def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:

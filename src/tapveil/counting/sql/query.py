@@ -246,12 +246,13 @@ def rows_sql(columns: Sequence[Column], sets: Sequence[CellSet], card: Column, r
 
     What the rank is made of: see `ranks`.
     """
-    # Whether a row counts is seen in its first key (`_bounded_sql`).
+    # Whether a row counts is seen in its first key (`bounded_sql`).
     refusals = refusals_of_row_sql(columns) + card_refusal_sql(card, reasons)
     keys = _keys_sql(columns, sets, refusals, sets[:1])
     day = next((code_sql(column) for column in columns if column.name == "date"), "0")
     rank = ranks.rank_sql(f"trips.{CARD_HASH}", [number_sql(column) for column in columns])
-    return f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {rank} AS rank, {keys} FROM trips {joins_sql(columns)}"
+    trips = f"(SELECT *, md5({CARD_TEXT}) AS {CARD_HASH} FROM trips) AS trips"
+    return f"SELECT trips.{CARD_TEXT} AS card, {day} AS day, {rank} AS rank, {keys} FROM {trips} {joins_sql(columns)}"
 
 
 def number_sql(column: Column) -> str:
@@ -271,7 +272,7 @@ def card_refusal_sql(card: Column, reasons: Reasons) -> str:
 
 STRAY, BEYOND = -(2**62), -(2**61)
 """Instead of a key: of a row with a value that the first pass did not see, and of one beyond the bound of its unit."""
-_ALONE = "who LIKE ' %'"
+ALONE = "who LIKE ' %'"
 """Rows without a card, and refused ones, are nobody's. No card begins with a blank, since cards are stripped."""
 
 
@@ -284,25 +285,35 @@ def units_sql(plan: Plan, sets: Sequence[CellSet], tables: Sequence[TableCells],
     and with a negative word. `share` is a condition on cards: all rows of a card satisfy it, or none.
     """
     number = "CASE table_number" + "".join(f" WHEN {index} THEN {{{index}}}" for index in range(len(tables))) + " END"
-    most = [str(plan.tables[table.name].most_per_cell) for table in plan.table]
+    most = most_per_cell(plan)
     placed = ", ".join(
         f"CASE WHEN state < 0 THEN {'state' if word == 0 else '0'} ELSE {number.format(*each)} END AS word_{word}"
         for word, each in enumerate(zip(*_padded([table.packed for table in tables]), strict=True))
     )
     words = ", ".join(f"word_{word}" for word in range(max(table.packing.words for table in tables)))
-    unit = "who, day" if plan.privacy.unit == "card-day" else "who"
+    unit = unit_of(plan)
     numbers = ", ".join(map(str, range(len(tables))))
     listed = f"unnest(CASE WHEN state = 0 THEN [{numbers}] ELSE [0] END)"
-    every = f"SELECT *, {listed} AS table_number FROM ({_bounded_sql(plan, sets, share)})"
+    every = f"SELECT *, {listed} AS table_number FROM ({bounded_sql(plan, sets, share)})"
     every = f"SELECT {unit}, table_number, {placed} FROM ({every})"
     cells = f"table_number, {words}"
     units = f"SELECT {unit}, {cells}, count(*) AS row_count FROM ({every}) GROUP BY {unit}, {cells}"
     at_most = most[0] if len(set(most)) == 1 else number.format(*most)
-    counts = f"CASE WHEN {_ALONE} THEN row_count ELSE least(row_count, {at_most}) END"
+    counts = f"CASE WHEN {ALONE} THEN row_count ELSE least(row_count, {at_most}) END"
     return (
         f"SELECT {cells}, CAST(sum({counts}) AS BIGINT) AS n, CAST(sum(row_count) AS BIGINT) AS row_count "
         f"FROM ({units}) GROUP BY {cells}"
     )
+
+
+def unit_of(plan: Plan) -> str:
+    """The columns by which units are distinguished."""
+    return "who, day" if plan.privacy.unit == "card-day" else "who"
+
+
+def most_per_cell(plan: Plan) -> list[str]:
+    """How often a unit counts in a cell at most, for each table."""
+    return [str(plan.tables[table.name].most_per_cell) for table in plan.table]
 
 
 def _padded(words: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -311,7 +322,7 @@ def _padded(words: Sequence[Sequence[str]]) -> list[list[str]]:
     return [[*each, *["CAST(0 AS BIGINT)"] * (most - len(each))] for each in words]
 
 
-def _bounded_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
+def bounded_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
     """Every row with its card (`who`), its day, its keys, and its `state`: 0 if it counts, or why it does not."""
     all_words = [word for cell_set in sets for word in cell_set.words]
     words, first = ", ".join(all_words), all_words[0]
@@ -322,7 +333,7 @@ def _bounded_sql(plan: Plan, sets: Sequence[CellSet], share: str) -> str:
             among = unit if beyond == "false" else f"{unit}, beyond"
             position = f"row_number() OVER (PARTITION BY {among} ORDER BY rank, {words})"
             ranked = f"SELECT who, day, rank, {words}, {beyond} AS beyond, {position} AS position FROM ({bounded})"
-            more = f"beyond OR (position > {most} AND NOT {_ALONE})"
+            more = f"beyond OR (position > {most} AND NOT {ALONE})"
             bounded, beyond = f"SELECT who, day, rank, {words}, {more} AS beyond FROM ({ranked})", "beyond"
     lost = " OR ".join(f"{word} IS NULL" for word in all_words)  # every row has every key
     state = f"CASE WHEN {lost} THEN {STRAY} WHEN {first} < 0 THEN {first} WHEN {beyond} THEN {BEYOND} ELSE 0 END"

@@ -32,7 +32,7 @@ def literal(text: str) -> str:
 CARD_TEXT = quoted("#card")
 """The card as text, NULL where it is missing. No column of the plan has a # in its name."""
 CARD_HASH = quoted("#md5")
-"""The MD5 of the card, for the ranks of its trips: computed once, with the other values of a row."""
+"""The MD5 of the card, for the ranks of its trips."""
 IS_ON, MOMENT, TOGETHER = quoted("#on"), quoted("#moment"), quoted("#together")
 """Of a tap: whether it is a tap on; its time, as text; and what the taps of a trip share in addition to the card."""
 LINE = quoted("#line")
@@ -55,7 +55,7 @@ def trips_sql(
                 selected.append(f"{refusal} AS {refusal_column(column)}")
         if plan.privacy.by_card:
             card = _card_sql(group, plan.columns.read[CARD], plan.source.missing(CARD))
-            selected += [f"{card} AS {CARD_TEXT}", f"md5({card}) AS {CARD_HASH}"]
+            selected.append(f"{card} AS {CARD_TEXT}")
         if plan.columns.pairs_taps:
             selected += _of_a_tap_sql(plan, group)
         if numbered:
@@ -190,8 +190,12 @@ def _stripped_sql(text: str) -> str:
 
 
 def _is_plain_sql(text: str) -> str:
-    first, last = (f"ascii({letter}) BETWEEN 33 AND 127" for letter in (text, f"right({text}, 1)"))
-    return f"{first} AND {last}"
+    return f"{_is_plain_letter_sql(text)} AND {_is_plain_letter_sql(f'right({text}, 1)')}"
+
+
+def _is_plain_letter_sql(text: str) -> str:
+    """Whether a text begins with a letter of ASCII that is no blank."""
+    return f"(ascii({text}) BETWEEN 33 AND 127)"
 
 
 UNSURE_CARD = " "
@@ -224,22 +228,29 @@ def _is_plain_card_sql(text: str, none: str) -> str:
     return f"NOT regexp_matches({text}, '[^!-~]') AND {text} NOT LIKE '%.0' AND {text} NOT IN ({none})"
 
 
-def cards_among_sql(files: TripFiles, theirs: str) -> str:
-    """The texts of the table `texts` that are cards: one pass over only the card column."""
+def cards_among_sql(files: TripFiles, theirs: str, texts: Iterable[str]) -> str:
+    """Those of some texts, in the table `texts`, that are cards: one pass over only the card column."""
+    first = sorted({ord(text[0]) for text in texts if text})
     cards = " UNION ALL ".join(
-        f"SELECT {_card_sql(group, theirs)} AS card FROM {_scan_sql(group, number)}{_may_be_among_sql(group, theirs)}"
+        f"SELECT {_card_sql(group, theirs)} AS card FROM {_scan_sql(group, number)}"
+        f"{_may_be_among_sql(group, theirs, first)}"
         for number, group in enumerate(files.groups)
         if theirs in group.names
     )
     return f"SELECT DISTINCT card FROM ({cards}) SEMI JOIN texts ON card = texts.text"
 
 
-def _may_be_among_sql(group: FileGroup, theirs: str) -> str:
-    """Leave out plain cards that are none of the texts, before anything is computed for them."""
+def _may_be_among_sql(group: FileGroup, theirs: str, first: Sequence[int]) -> str:
+    """Leave out plain cards that are none of the texts, before anything is computed for them.
+
+    Where the first letter is plain, it is that of the card as well: most cards begin otherwise than all of the texts.
+    """
     if group.type_of(theirs) == "number":
         return ""
     text = _as_text(_stored(group, theirs), group.type_of(theirs))
-    return f" WHERE {text} IN (SELECT text FROM texts) OR NOT ({_is_plain_card_sql(text, literal(''))})"
+    begins = f"ascii({text}) IN ({', '.join(map(str, first)) or '0'})"
+    may_be = f"{text} IN (SELECT text FROM texts) OR NOT ({_is_plain_card_sql(text, literal(''))})"
+    return f" WHERE CASE WHEN {begins} OR NOT {_is_plain_letter_sql(text)} THEN {may_be} ELSE false END"
 
 
 def _as_text(value: str, raw: str) -> str:

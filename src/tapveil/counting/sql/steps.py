@@ -20,7 +20,7 @@ from tapveil.counting.coding import Code, Column
 from tapveil.counting.exact import Counted, ExactTable
 from tapveil.counting.packing import Packing
 from tapveil.counting.refusals import Refusals
-from tapveil.counting.sql import pairing, query, scan
+from tapveil.counting.sql import in_order, pairing, query, scan
 from tapveil.counting.sql.database import Database, Located
 from tapveil.inputs.areas import Areas
 from tapveil.plan.model import Plan, Table
@@ -108,7 +108,7 @@ def copies(plan: Plan, database: Database, *, progress: Reporter) -> int:
 def cards_among(texts: Sequence[str], theirs: str, database: Database) -> set[str]:
     """Which texts are card IDs in the trips. Memory is needed for the texts, not for the cards."""
     database.upload("texts", pa.table({"text": pa.array(texts, pa.string())}))
-    found, _ = database.look(scan.cards_among_sql(database.files, theirs), {theirs})
+    found, _ = database.look(scan.cards_among_sql(database.files, theirs, texts), {theirs})
     return set(found.column(0).to_pylist())
 
 
@@ -165,13 +165,14 @@ class _Counting:
         paired, at_once = self._plan.columns.pairs_taps, self._database.rows_at_once
         cells = [self._cells(table, coded, sets) for table in self._plan.table]
         of_columns = query.rows_sql(self._columns, sets, card, self._reasons)
+        units_sql = in_order.units_sql if self._database.keeps_order else query.units_sql
         with self._database.stage(self._progress, Stage.READING_TRIPS, passes=2 if paired else 1):
             if paired:
                 lines = self._pair(coded, sets, card)
             elif at_once:
                 lines = self._pass("rows", of_columns)
             else:
-                units = query.units_sql(self._plan, sets, cells)
+                units = units_sql(self._plan, sets, cells)
                 lines = self._pass("counted", f", rows AS NOT MATERIALIZED ({of_columns}) {units}")
         # A share of the cards at a time, in bounded memory: all rows of a card are in one share, so counts add up.
         shares = 1 + self._number("SELECT count(*) FROM rows") // at_once if at_once else 1
@@ -180,10 +181,13 @@ class _Counting:
             for number in range(shares if paired or at_once else 0):
                 share = f"coalesce(hash(card), 0) % {shares} = {number}" if shares > 1 else "true"
                 add = self._database.append if number else self._database.create
-                add("counted", query.units_sql(self._plan, sets, cells, share))
+                add("counted", units_sql(self._plan, sets, cells, share))
                 counted += 1
         states = self._states(query.states_of_units_sql())
         kept, left_out = states.pop(0, 0), states.pop(query.BEYOND, 0)
+        if self._database.keeps_order:
+            rows = "rows" if paired or at_once else f"({self._trips}) AS trips"
+            left_out = self._number(f"SELECT count(*) FROM {rows}") - kept - states.total()
         sound = self._number(pairing.SOUND_TAPS) if paired else kept + left_out
         tables = self._tables(coded, sets, query.units_of_table_sql)
         return Counted(tables, self._refusals(states, sound, lines), left_out)
@@ -234,7 +238,8 @@ class _Counting:
     def _raw_values(self) -> dict[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]:
         """The distinct raw values of each text column, unchanged and as texts."""
         found = dict[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]()
-        for index, columns in enumerate(self._groups or [self._columns]):
+        passes = [[column] for column in self._columns] if self._database.rereads else [self._columns]
+        for index, columns in enumerate(self._groups or passes):
             texts = [column for column in columns if not column.arithmetic and column.name not in found]
             if not texts:
                 continue

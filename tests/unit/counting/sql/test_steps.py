@@ -14,7 +14,7 @@ from tapveil.counting.engines.duckdb.session import DuckDB, open_session
 from tapveil.counting.exact import Counted
 from tapveil.counting.sql import steps
 from tapveil.inputs.public import PublicInputs
-from tests.support.engines import CASES, Case, assert_same
+from tests.support.engines import CASES, TRIP, Case, assert_same
 
 
 @pytest.mark.parametrize("few", [False, True])
@@ -47,3 +47,21 @@ def test_rows_grouped_by_raw_values_give_the_same_counts(
     in_groups = {COUNT, *(column for table in plan.table for column in plan.columns.of(table))}
     grouped = few and not plan.privacy.by_card and in_groups.issuperset(plan.columns.used)
     assert any(name.startswith("groups_") for name in tables) == grouped
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if TRIP not in case.text], ids=lambda case: case.name)
+def test_units_counted_in_order_give_the_same_counts(
+    case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As in a database: numbered in the order of their cells, and those that are left out are not sorted."""
+    pq.write_table(case.table, tmp_path / "trips.parquet")
+    plan = case.plan(tmp_path, {"path": "trips.parquet"})
+    inputs = PublicInputs.of(plan)
+
+    def counted() -> Counted:
+        with open_session(plan, MEMORY, None) as database:
+            return steps.count(plan, inputs.areas, inputs.wider, database, progress=Silent())
+
+    expected = counted()
+    monkeypatch.setattr(DuckDB, "keeps_order", True)
+    assert_same(counted(), expected)

@@ -48,6 +48,7 @@ class DuckDB(Database):
 
     locates = True
     rereads = False
+    keeps_order = False
 
     def __init__(self, session: duckdb.DuckDBPyConnection, files: TripFiles) -> None:
         self.files, self.rows_at_once = files, ROWS_AT_ONCE

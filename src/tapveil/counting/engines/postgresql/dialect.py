@@ -22,14 +22,17 @@ def translated(sql: str, listed: Mapping[str, exp.Expr] = MappingProxyType({})) 
 
     >>> translated("SELECT a // 2 FROM (SELECT sum(n) AS a FROM t)")
     'SELECT "a" / 2 FROM (SELECT CAST(SUM("n") AS BIGINT) AS "a" FROM "t") AS "#1"'
-    >>> translated("WITH trips AS NOT MATERIALIZED (SELECT md5(a) AS b FROM t) SELECT b FROM trips")
-    'SELECT "b" FROM (SELECT MD5("a") AS "b", CLOCK_TIMESTAMP() AS "#once" FROM "t") AS "trips"'
+    >>> translated("WITH trips AS NOT MATERIALIZED (SELECT lower(a) AS b FROM t) SELECT b FROM trips")
+    'SELECT "b" FROM (SELECT LOWER("a") AS "b" FROM "t" OFFSET \\'0\\') AS "trips"'
     """
 
     def rows_of(node: exp.Expr) -> exp.Expr:
         return listed[node.name].copy() if node.name in listed and not node.args.get("db") else node
 
-    tree = changed(sql, {**_CHANGES, exp.Table: rows_of})
+    def same(node: exp.Expr) -> exp.Expr:
+        return _same(node, "DATE" if _has_days(listed.get(node.expression.table)) else "TEXT")
+
+    tree = changed(sql, {**_CHANGES, exp.Table: rows_of, exp.NullSafeEQ: same})
     _each_once(tree)
     unnamed = [each for each in tree.find_all(exp.Subquery) if isinstance(each.parent, exp.From) and not each.alias]
     for number, subquery in enumerate(unnamed, start=1):
@@ -86,10 +89,17 @@ def _md5_number(node: exp.Expr) -> exp.Expr:
     return _sql(f"(SELECT {both} FROM ({turned}) AS turned)", text=node.expressions[0])
 
 
+def _md5(node: exp.Expr) -> exp.Expr:
+    """The first 16 of its digits as one number: more are not asked for, and each conversion of texts costs time."""
+    return _sql("CAST(CAST(CAST('x' || MD5(:text) AS BIT(128)) AS BIT(64)) AS BIGINT)", text=node.this)
+
+
 def _cast(node: exp.Expr) -> exp.Expr:
-    """Eight hexadecimal digits as a number."""
+    """Eight hexadecimal digits of an MD5 as a number: the first, or those after them."""
     if isinstance(node.this, exp.DPipe) and node.this.this.name == "0x":
-        return _sql("CAST(CAST('x' || :digits AS BIT(32)) AS BIGINT)", digits=node.this.expression)
+        digits = node.this.expression
+        half = ":hash >> 32" if digits.args["start"].name == "1" else ":hash"
+        return _sql(f"(({half}) & {0xFFFFFFFF})", hash=digits.this)
     return node
 
 
@@ -123,27 +133,42 @@ def _typeof(node: exp.Expr) -> exp.Expr:
     return _sql(f"CASE CAST(PG_TYPEOF(:value) AS TEXT) {names} END", value=node.this)
 
 
-def _same(node: exp.Expr) -> exp.Expr:
+def _same(node: exp.Expr, kind: str) -> exp.Expr:
     """Equal, or both missing: in a form that can be joined by hash, which IS NOT DISTINCT FROM cannot."""
-    texts = "COALESCE(CAST(:one AS TEXT), '') = COALESCE(CAST(:other AS TEXT), '')"
-    return _sql(f"{texts} AND (:one IS NULL) = (:other IS NULL)", one=node.this, other=node.expression)
+    none = "CAST('-infinity' AS DATE)" if kind == "DATE" else "''"
+    values = " = ".join(f"COALESCE(CAST({each} AS {kind}), {none})" for each in (":one", ":other"))
+    return _sql(f"{values} AND (:one IS NULL) = (:other IS NULL)", one=node.this, other=node.expression)
+
+
+def _has_days(rows: exp.Expr | None) -> bool:
+    """Whether the first value of a listed row is a day: to compare days as texts takes longer."""
+    first = rows.find(exp.Cast, bfs=False) if rows else None
+    return bool(first and first.to.is_type("date"))
 
 
 def _each_once(tree: exp.Expr) -> None:
-    """Keep PostgreSQL from computing a value of the trips again at each use: another one is never the same twice.
+    """Keep PostgreSQL from computing a value of the trips again at each use: a query with an OFFSET stays one.
 
-    The clock is such a value that parallel workers may read. A part of a WITH clause would be left to one of them.
+    A part of a WITH clause would be left to a single process, and so would a query with the number 0 as its OFFSET: it
+    becomes a `bigint` only after the planner has looked.
     """
     clause = tree.args.get("with_")
     for part in list(clause.expressions) if clause else ():
         if part.args.get("materialized") is False:
-            part.this.select('CLOCK_TIMESTAMP() AS "#once"', copy=False, dialect="postgres")
+            for query in [each for each in part.this.find_all(exp.Select) if not _lists(each)]:
+                query.set("offset", exp.Offset(expression=exp.Literal.string("0")))
             name = exp.TableAlias(this=exp.to_identifier(part.alias, quoted=True))
             for table in [each for each in tree.find_all(exp.Table) if each.name == part.alias]:
                 table.replace(exp.Subquery(this=part.this.copy(), alias=name.copy()))
             part.pop()
     if clause and not clause.expressions:
         clause.pop()
+
+
+def _lists(query: exp.Select) -> bool:
+    """Whether it is a small table written into the query."""
+    rows = query.args.get("from_")
+    return bool(rows and isinstance(rows.this, exp.Values))
 
 
 def _text(node: exp.Expr) -> exp.Expr:
@@ -156,11 +181,11 @@ _CHANGES: dict[str | type[exp.Expr], Change] = {
     "md5_number": _md5_number,
     "epoch_us": _microseconds,
     exp.Try: lambda node: node.this,
+    exp.MD5: _md5,
     exp.Cast: _cast,
     exp.TryCast: _try_cast,
     exp.Nullif: _nullif,
     exp.Typeof: _typeof,
-    exp.NullSafeEQ: _same,
     exp.IntDiv: lambda node: exp.Div(this=node.this, expression=node.expression, typed=True, safe=False),
     exp.Sum: lambda node: node if isinstance(node.parent, exp.Cast) else exp.cast(node.copy(), "bigint"),
     exp.Literal: _text,

@@ -58,6 +58,8 @@ _SETTINGS = {
     "enable_mergejoin": "off",
     "enable_sort": "off",
 }
+WORK_MEMORY = "64MB"
+"""For each sort and hash table of a query: with 4 MB, as servers come, even the groups of a few days go to the disk."""
 
 
 @contextmanager
@@ -73,6 +75,7 @@ class PostgreSQL(Remote):
     """A database of the data custodian; see `Database`."""
 
     rereads = True
+    keeps_order = True
 
     def __init__(self, session: Session, files: TripFiles, scratch: Path | None) -> None:
         self.files = files
@@ -173,6 +176,15 @@ class Session:
             self.execute(f"SET {setting} = {value if setting == 'search_path' else literal(value)}")
         if self.fetch("SELECT current_setting('server_encoding')").column(0)[0].as_py() != "UTF8":
             raise EngineError("the encoding of the database is not UTF8; export the trips to files instead")
+        self.fetch(_MORE_MEMORY)
+
+
+_MORE_MEMORY = f"""
+SELECT set_config('work_mem', '{WORK_MEMORY}', false) FROM pg_settings
+WHERE name = 'work_mem' AND pg_size_bytes(current_setting(name)) < pg_size_bytes('{WORK_MEMORY}')
+AND source NOT IN ('database', 'user', 'database user', 'client')
+"""
+"""What is set for the role, its database or this session alone was meant for it, and stays."""
 
 
 @contextmanager
