@@ -386,6 +386,14 @@ def test_a_driver_that_is_killed_while_it_counts_has_paid_nothing(session: Spark
 
 
 @pytest.mark.slow
+def test_a_release_starts_one_session_and_stops_it(holder: Path) -> None:
+    with start(holder, "alone") as job:
+        said, noise = job.communicate(timeout=180)
+    assert said.split() == ["1", "started,", "none", "left"], noise
+    assert spends(holder) == 1
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["stopped", "connect"])
 def test_in_a_session_of_another_process(holder: Path, what: str) -> None:
     """One that is stopped while it counts: nothing is paid. One of Spark Connect: it is released."""

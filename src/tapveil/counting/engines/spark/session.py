@@ -41,11 +41,7 @@ BROADCAST = 64 << 20
 @contextmanager
 def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Spark]:
     """Open the user's session, or a new one, over the trips of a plan. Spark manages its own memory."""
-    try:
-        import pyspark.sql  # noqa: F401
-        import sqlglot  # noqa: F401
-    except ImportError:
-        raise EngineError("counting on Spark needs two more packages: pip install 'tapveil[spark]'") from None
+    _require_packages()
     from tapveil.counting.engines.spark.views import find_trips
 
     with _translated_errors(plan), _session() as session, _settings(session):
@@ -54,6 +50,22 @@ def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Spar
             yield spark
         finally:
             spark.close()
+
+
+@contextmanager
+def one_session(plan: Plan) -> Iterator[None]:
+    """One session for all that is counted meanwhile: to start one takes seconds."""
+    _require_packages()
+    with _translated_errors(plan), _session():
+        yield
+
+
+def _require_packages() -> None:
+    try:
+        import pyspark.sql  # noqa: F401
+        import sqlglot  # noqa: F401
+    except ImportError:
+        raise EngineError("counting on Spark needs two more packages: pip install 'tapveil[spark]'") from None
 
 
 class Spark(Remote):
@@ -205,8 +217,9 @@ def _session() -> Iterator[SparkSession]:
     if not is_remote():
         _require_java()
         builder = builder.config("spark.ui.showConsoleProgress", "false")
-        if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: its logs, which quote rows, are not needed
-            builder = builder.config("spark.log.level", "OFF")
+        if "PYSPARK_GATEWAY_PORT" not in os.environ:
+            # Not by spark-submit: neither its logs, which quote rows, nor its pages, open to the network, are needed.
+            builder = builder.config("spark.log.level", "OFF").config("spark.ui.enabled", "false")
     made = builder.getOrCreate()
     try:
         yield made
