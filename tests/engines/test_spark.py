@@ -186,6 +186,36 @@ def test_cells_are_fetched_in_pieces(session: SparkSession, tmp_path: Path, monk
     assert not exact_counts(found.tables["on"]).flags.writeable
 
 
+@pytest.mark.parametrize("most", [10**6, 0])
+def test_groups_are_counted_here_or_on_the_cluster(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Few groups of raw values are fetched; many stay. Either way the trips are read once."""
+    case = BY_NAME["typed: timestamps, of some days"]
+    expected, made = from_file(case, tmp_path), list[str]()
+    create = spark_session.Spark.create
+
+    def noted(self: spark_session.Spark, name: str, sql: str) -> None:
+        made.append(name)
+        create(self, name, sql)
+
+    monkeypatch.setattr(spark_session.Spark, "create", noted)
+    monkeypatch.setattr(spark_session, "GROUPS_AT_ONCE", most)
+    assert_same(count(case.plan(tmp_path, ON_SPARK)), expected)
+    assert made == (["groups"] if most else ["groups", "counted"])
+
+
+def test_cards_are_found_however_they_are_written(session: SparkSession, tmp_path: Path) -> None:
+    case = BY_NAME["cards"]
+    odd = ["123.0", " c1", "c2\u3000", "caf\xe9", "\xe9t\xe9", "a b", "~x~", "\x7fd", "!", "", " ", "\t7.0\n", None]
+    cards = pa.array([*odd, *["plain"] * 20], pa.string())
+    pq.write_table(case.table.slice(0, len(cards)).set_column(0, "card no", cards), tmp_path / "trips.parquet")
+    files, on_spark = (case.plan(tmp_path, each) for each in (FILES, ON_SPARK))
+    there = ["!", "123", "7", "\x7fd", "a b", "c1", "c2", "caf\xe9", "plain", "~x~", "\xe9t\xe9"]
+    texts = [*there, "123.0", "c3", "plai", "x", "\u3000"]
+    assert counter.cards_among(texts, on_spark) == counter.cards_among(texts, files) == set(there)
+
+
 def test_other_questions_have_the_same_answers(session: SparkSession, tmp_path: Path) -> None:
     case = BY_NAME["taps, paired by card"]
     from_file(case, tmp_path)

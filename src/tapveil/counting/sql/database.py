@@ -33,6 +33,8 @@ class Database(Protocol):
     """Whether it can report the file and line of a row."""
     rereads: bool
     """Whether another pass over the trips costs little, and sees the same rows."""
+    groups_at_once: bool
+    """Whether every query costs much, however little it reads, so that all groups of rows are best made in one."""
 
     def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
         """A stage in which the trips are read `passes` times."""
@@ -58,6 +60,9 @@ class Database(Protocol):
     def cells(self, sql: str, words: int) -> tuple[Integers, ...]:
         """The cells of a table: its words, and last the counts. Of any length, fetched in pieces."""
 
+    def holding(self, name: str) -> Database:
+        """An engine with this table that answers further queries best: one in this process, if the table is small."""
+
     def clear(self) -> None:
         """Drop all tables."""
 
@@ -67,6 +72,7 @@ class Remote(Database, Protocol):
 
     locates: bool = False
     rereads: bool = False
+    groups_at_once: bool = False
     rows_at_once: int | None = None
 
     def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
@@ -78,3 +84,6 @@ class Remote(Database, Protocol):
 
     def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Located]:
         return self.fetch(sql), {}
+
+    def holding(self, name: str) -> Database:
+        return self

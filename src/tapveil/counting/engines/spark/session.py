@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from tapveil.base.errors import EngineError, TripDataError
 from tapveil.counting.engines.spool import Spool
-from tapveil.counting.sql.database import Remote
+from tapveil.counting.sql.database import Database, Remote
 from tapveil.plan.model import Plan
 from tapveil.trips.buffers import Integers
 from tapveil.trips.files import TripFiles
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 CELLS_AT_ONCE = 2_000_000
 """Cells fetched at a time; more if one part has more."""
+GROUPS_AT_ONCE = 500_000
+"""Groups of rows up to this many are fetched, and what follows from them is computed in this process."""
 PART = 1 << 12
 """Cells whose first words are equal, divided by this, form one part."""
 BROADCAST = 64 << 20
@@ -44,8 +46,8 @@ def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Spar
     _require_packages()
     from tapveil.counting.engines.spark.views import find_trips
 
-    with _translated_errors(plan), _session() as session, _settings(session):
-        spark = Spark(session, find_trips(session, plan), scratch)
+    with _translated_errors(plan), _session() as session, _settings(session), ExitStack() as here:
+        spark = Spark(session, find_trips(session, plan), memory, scratch, here)
         try:
             yield spark
         finally:
@@ -71,8 +73,13 @@ def _require_packages() -> None:
 class Spark(Remote):
     """A session of Spark; see `Database`."""
 
-    def __init__(self, session: SparkSession, files: TripFiles, scratch: Path | None) -> None:
+    groups_at_once = True
+
+    def __init__(
+        self, session: SparkSession, files: TripFiles, memory: str, scratch: Path | None, here: ExitStack
+    ) -> None:
         self.files = files
+        self._memory, self._here = memory, here
         self._session = session
         self._prefix = f"tapveil_{secrets.token_hex(8)}_"
         self._scratch = scratch
@@ -110,6 +117,16 @@ class Spark(Remote):
                 spool.append([column.to_numpy().astype(np.int64, copy=False) for column in piece.columns])
             self._forget("cells")
             return spool.arrays()
+
+    def holding(self, name: str) -> Database:
+        from tapveil.counting.engines.duckdb.session import open_without_trips
+
+        table = self.fetch(f'SELECT * FROM "{name}" LIMIT {GROUPS_AT_ONCE + 1}')
+        if len(table) > GROUPS_AT_ONCE:
+            return self
+        here = self._here.enter_context(open_without_trips(self._memory, self._scratch))
+        here.upload(name, table)
+        return here
 
     def clear(self) -> None:
         for name in list(self._tables):
