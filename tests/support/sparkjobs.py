@@ -73,7 +73,11 @@ def main(folder: Path, what: str) -> None:
     if what == "killed":
         slow_trips(session, folder)
         release(plan, folder / "out")
-    session.read.parquet(str(folder / "trips.parquet")).createOrReplaceTempView("trips")
+    trips = session.read.parquet(str(folder / "trips.parquet"))
+    if what == "connect":  # typed, so that groups of rows are fetched
+        moment = "to_timestamp_ntz(concat(trip_date, ' ', tap_on_time)) AS tap_on_time"
+        trips = trips.selectExpr("card_id", "mode", "tap_on_location", "date(trip_date) AS trip_date", moment)
+    trips.createOrReplaceTempView("trips")
     if what == "stopped":
         try:
             release(plan, folder / "out", progress=Stopping(session))
