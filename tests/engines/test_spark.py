@@ -28,6 +28,7 @@ from tapveil.counting.engines.spark import dialect, views
 from tapveil.counting.engines.spark import session as spark_session
 from tapveil.counting.exact import Counted
 from tapveil.counting.reveal import exact_counts
+from tapveil.counting.sql import scan
 from tapveil.ledger.book import Ledger
 from tapveil.ledger.entry import Spend
 from tapveil.plan.model import Plan
@@ -184,6 +185,45 @@ def test_cells_are_fetched_in_pieces(session: SparkSession, tmp_path: Path, monk
     found = count(case.plan(tmp_path, ON_SPARK))
     assert_same(found, expected)
     assert not exact_counts(found.tables["on"]).flags.writeable
+
+
+@pytest.mark.parametrize("most", [10**6, 0])
+def test_groups_are_counted_here_or_on_the_cluster(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    """Few groups of raw values are fetched; many stay. Either way the trips are read once."""
+    case = BY_NAME["typed: timestamps, of some days"]
+    expected, made = from_file(case, tmp_path), list[str]()
+    create = spark_session.Spark.create
+
+    def noted(self: spark_session.Spark, name: str, sql: str) -> None:
+        made.append(name)
+        create(self, name, sql)
+
+    monkeypatch.setattr(spark_session.Spark, "create", noted)
+    monkeypatch.setattr(spark_session, "GROUPS_AT_ONCE", most)
+    assert_same(count(case.plan(tmp_path, ON_SPARK)), expected)
+    assert made == (["groups"] if most else ["groups", "counted"])
+
+
+def test_cards_are_found_however_they_are_written(session: SparkSession, tmp_path: Path) -> None:
+    case = BY_NAME["cards"]
+    odd = ["123.0", " c1", "c2\u3000", "caf\xe9", "\xe9t\xe9", "a b", "~x~", "\x7fd", "!", "", " ", "\t7.0\n", None]
+    cards = pa.array([*odd, *["plain"] * 20], pa.string())
+    pq.write_table(case.table.slice(0, len(cards)).set_column(0, "card no", cards), tmp_path / "trips.parquet")
+    files, on_spark = (case.plan(tmp_path, each) for each in (FILES, ON_SPARK))
+    there = ["!", "123", "7", "\x7fd", "a b", "c1", "c2", "caf\xe9", "plain", "~x~", "\xe9t\xe9"]
+    texts = [*there, "123.0", "c3", "plai", "x", "\u3000"]
+    assert counter.cards_among(texts, on_spark) == counter.cards_among(texts, files) == set(there)
+
+
+def test_what_is_quicker_in_a_search_is_not_put_where_it_would_be_compiled_many_times() -> None:
+    """A method of more than 8,000 bytes is interpreted by Java: all trips of cards went through one."""
+    plain = f"NOT regexp_matches(card, '{scan.ODD_LETTER}')"
+    stripped = f"CASE WHEN {plain} THEN card ELSE trim(card) END AS card"
+    whole = dialect.translated(f"SELECT {stripped} FROM trips WHERE {plain}")
+    assert whole.count("RLIKE") == 1
+    assert "RLIKE" not in whole.partition(" WHERE ")[2]
 
 
 def test_other_questions_have_the_same_answers(session: SparkSession, tmp_path: Path) -> None:
@@ -383,6 +423,14 @@ def test_a_driver_that_is_killed_while_it_counts_has_paid_nothing(session: Spark
     assert nothing_happened(holder)
     trips_view(session, holder)
     release(Plan.read(holder / "plan.toml"), holder / "out")
+
+
+@pytest.mark.slow
+def test_a_release_starts_one_session_and_stops_it(holder: Path) -> None:
+    with start(holder, "alone") as job:
+        said, noise = job.communicate(timeout=180)
+    assert said.split() == ["1", "started,", "none", "left"], noise
+    assert spends(holder) == 1
 
 
 @pytest.mark.slow

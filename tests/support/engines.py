@@ -423,6 +423,11 @@ CASES: list[Case] = [
     Case("taps on, by card", tap_texts(24), _plan('shape = "taps"', TAP_COLUMNS, CARD, _ONE_END, TAPS)),
     Case("typed: timestamps", _timestamps(), _plan("", TYPED_COLUMNS, CARD, TYPED_TABLES)),
     Case("typed: timestamps, of trips", _timestamps(), _plan("", TYPED_COLUMNS, TRIP, TYPED_TABLES)),
+    Case(
+        "typed: timestamps, of some days",
+        _timestamps(),
+        _plan("first_day = 2016-08-09\nlast_day = 2016-08-10", TYPED_COLUMNS, TRIP, TYPED_TABLES),
+    ),
     Case("typed: numbers", _numbers(), _plan("", TYPED_COLUMNS, CARD_DAY, TYPED_TABLES)),
     Case("typed: instants", _instants(), _plan(_ZONE, TYPED_COLUMNS, CARD, TYPED_TABLES)),
     Case("typed: clocks", _clocks(), _plan("", TYPED_COLUMNS, CARD_DAY, TYPED_TABLES), needs=frozenset({"time"})),

@@ -1,6 +1,6 @@
-"""Sessions of Spark in a process of their own: one that is killed, one that is stopped, one of Spark Connect.
+"""Sessions of Spark in a process of their own: killed, stopped, of Spark Connect, or that of a release alone.
 
-python -m tests.support.sparkjobs FOLDER killed|stopped|connect
+python -m tests.support.sparkjobs FOLDER killed|stopped|connect|alone
 """
 
 from __future__ import annotations
@@ -47,8 +47,24 @@ class Stopping(Silent):
         yield
 
 
+def alone(folder: Path) -> None:
+    """A release that starts its session itself: say how many it started, and whether one is left."""
+    started, start = list[SparkSession](), SparkSession.Builder.getOrCreate
+
+    def noted(builder: SparkSession.Builder) -> SparkSession:
+        started.append(start(builder))
+        return started[-1]
+
+    SparkSession.Builder.getOrCreate = noted
+    text = (folder / "plan.toml").read_text(encoding="utf-8").replace('table = "trips"', 'path = "trips.parquet"')
+    release(Plan.parse(text, base=folder), folder / "out")
+    print(f"{len(started)} started, {'one' if SparkSession.getActiveSession() else 'none'} left")
+
+
 def main(folder: Path, what: str) -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    if what == "alone":
+        return alone(folder)
     builder = SparkSession.builder.remote("local[2]") if what == "connect" else SparkSession.builder.master("local[1]")
     for name, value in {"ui.enabled": "false", "sql.shuffle.partitions": "2", "log.level": "OFF"}.items():
         builder = builder.config(f"spark.{name}", value)
@@ -57,7 +73,11 @@ def main(folder: Path, what: str) -> None:
     if what == "killed":
         slow_trips(session, folder)
         release(plan, folder / "out")
-    session.read.parquet(str(folder / "trips.parquet")).createOrReplaceTempView("trips")
+    trips = session.read.parquet(str(folder / "trips.parquet"))
+    if what == "connect":  # typed, so that groups of rows are fetched
+        moment = "to_timestamp_ntz(concat(trip_date, ' ', tap_on_time)) AS tap_on_time"
+        trips = trips.selectExpr("card_id", "mode", "tap_on_location", "date(trip_date) AS trip_date", moment)
+    trips.createOrReplaceTempView("trips")
     if what == "stopped":
         try:
             release(plan, folder / "out", progress=Stopping(session))

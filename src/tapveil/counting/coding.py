@@ -136,6 +136,15 @@ def columns(plan: Plan, files: TripFiles, areas: Areas) -> list[Column]:
     return found
 
 
+def as_fine_as_labels(column: Column, plan: Plan, areas: Areas) -> bool:
+    """Whether a column has about as many raw values as labels: rows then have no more groups than cells."""
+    if column.kind == "date" and plan.source.calendar:  # a text may have a clock as well
+        return column.raw in ("date", "timestamp") and not column.context
+    if column.kind == "location":
+        return not areas.lookups
+    return column.arithmetic or (column.kind == "label" and column.name != COUNT and not column.fixed_labels)
+
+
 def _unless_missing(understand: Understand, missing: frozenset[str]) -> Understand:
     return lambda text: "" if text.partition(UNIT_SEPARATOR)[0].strip() in missing else understand(text)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -162,6 +162,15 @@ def cards_among(
             return found
         with _database(plan, memory, scratch) as database:
             return found | steps.cards_among(in_question, plan.source.card, database)
+
+
+def one_session(plan: Plan) -> AbstractContextManager[None]:
+    """What is counted meanwhile shares a session, where starting one takes long."""
+    if plan.source.engine != "spark":
+        return nullcontext()
+    from tapveil.counting.engines.spark import session as spark
+
+    return spark.one_session(plan)
 
 
 def _database(plan: Plan, memory: str, scratch: Path | None) -> AbstractContextManager[Database]:

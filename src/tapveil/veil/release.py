@@ -169,9 +169,10 @@ class _Job:
                     self.ledger.refuse_correction(self.plan.release.corrects)
                 self.ledger.refuse(_spend(self.inputs, journal), again=self.asked.again)
                 journal = self._approved(self.ledger, journal, self.asked.approval)
-        counted = self._count()
-        labels = counted.texts(self.plan)
-        cards = self._cards_among(words(text for texts in labels.values() for text in texts), counted.cards)
+        with counter.one_session(self.plan):
+            counted = self._count()
+            labels = counted.texts(self.plan)
+            cards = self._cards_among(words(text for texts in labels.values() for text in texts), counted.cards)
         refuse_mixed_up(labels, cards)
         key = secrets.token_bytes(32)
         journal = replace(journal, counts_key=key.hex(), counts_hmac=counts_hmac(counted.tables, key))

@@ -35,6 +35,8 @@ class Database(Protocol):
     """Whether another pass over the trips costs little, and sees the same rows."""
     keeps_order: bool
     """Whether sorting the rows of each card costs little where they are sorted by cards already; less than hashing."""
+    groups_at_once: bool
+    """Whether every query costs much, however little it reads, so that all groups of rows are best made in one."""
 
     def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
         """A stage in which the trips are read `passes` times."""
@@ -60,6 +62,9 @@ class Database(Protocol):
     def cells(self, sql: str, words: int) -> tuple[Integers, ...]:
         """The cells of a table: its words, and last the counts. Of any length, fetched in pieces."""
 
+    def holding(self, name: str) -> Database:
+        """An engine with this table that answers further queries best: one in this process, if the table is small."""
+
     def clear(self) -> None:
         """Drop all tables."""
 
@@ -70,6 +75,7 @@ class Remote(Database, Protocol):
     locates: bool = False
     rereads: bool = False
     keeps_order: bool = False
+    groups_at_once: bool = False
     rows_at_once: int | None = None
 
     def stage(self, progress: Reporter, stage: Stage, passes: int = 1) -> AbstractContextManager[None]:
@@ -81,3 +87,6 @@ class Remote(Database, Protocol):
 
     def look(self, sql: str, columns: Collection[str], *, numbered: bool = False) -> tuple[pa.Table, Located]:
         return self.fetch(sql), {}
+
+    def holding(self, name: str) -> Database:
+        return self

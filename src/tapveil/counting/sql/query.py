@@ -13,6 +13,9 @@ first:
                                                                      (one pass over the trips for each)
     code_…, counted    as above, but from the groups
 
+Where every query costs much, these groups are made for all sets in one pass, as the table `groups`, if they are no more
+than the cells.
+
 Where the unit of protection is a card or a card's day, its trips are bounded before they are counted:
 
     rows       every row with its card, its day, its keys, and a pseudo-random rank from its own values
@@ -28,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 
 from tapveil.base.vocabulary import COUNT
 from tapveil.counting import ranks
@@ -218,7 +222,47 @@ def group_table(index: int) -> str:
     return f"groups_{index}"
 
 
-def counted_groups_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> str:
+ALL_GROUPS = "groups"
+"""The groups of all sets in one table. Of `absent`, a bit is 1 for each column that is not in the set of a group."""
+
+
+def all_groups_sql(plan: Plan, columns: Sequence[Column], keys: Sequence[Collection[str]], trips: str) -> str:
+    """The rows of every combination of raw values of every set: one pass for all of them."""
+    typed = refusals_of_row_sql([column for column in columns if column.arithmetic])
+    values = [f"{_within_days_sql(plan, column)} AS {quoted(column.name)}" for column in columns]
+    rows = f"SELECT {', '.join([*values, f'CAST(0{typed} AS BIGINT) AS refused'])} FROM ({trips}) AS trips"
+    sets = ", ".join(f"({', '.join(['refused', *_group(columns, key)])})" for key in keys)
+    names = ", ".join(_of_any_group(columns, keys))
+    counted = f"SELECT {names}, grouping_id({names}) AS absent, count(*) AS row_count"
+    return f"{counted} FROM ({rows}) GROUP BY GROUPING SETS ({sets})"
+
+
+def groups_of_sql(columns: Sequence[Column], keys: Sequence[Collection[str]], index: int) -> str:
+    """The groups of a set, among all of them."""
+    inside = ["refused", *_group(columns, keys[index])]
+    names = reversed(_of_any_group(columns, keys))
+    absent = sum(1 << place for place, name in enumerate(names) if name not in inside)
+    return f"(SELECT {', '.join(inside)}, row_count FROM {ALL_GROUPS} WHERE absent = {absent})"
+
+
+def _of_any_group(columns: Sequence[Column], keys: Sequence[Collection[str]]) -> list[str]:
+    """In the order in which the sets name them, as Spark wants it."""
+    return list(dict.fromkeys(["refused", *(name for key in keys for name in _group(columns, key))]))
+
+
+def _within_days_sql(plan: Plan, column: Column) -> str:
+    """A raw value; all days before those that the plan covers are one, and so are all days after them."""
+    value, first, last = f"trips.{quoted(column.name)}", plan.source.first_day, plan.source.last_day
+    if column.kind != "date" or not column.covers or not first or not last or first == date.min or last == date.max:
+        return value
+    before, after = first - timedelta(days=1), last + timedelta(days=1)
+    return (
+        f"CASE WHEN {value} BETWEEN DATE '{date.min}' AND DATE '{before}' THEN DATE '{before}' "
+        f"WHEN {value} BETWEEN DATE '{after}' AND DATE '{date.max}' THEN DATE '{after}' ELSE {value} END"
+    )
+
+
+def counted_groups_sql(columns: Sequence[Column], sets: Sequence[CellSet], tables: Sequence[str]) -> str:
     """The same as `counted_sql`, from groups of rows. Only for columns that refuse no row of another set's groups."""
     parts = []
     for cell_set in sets:
@@ -226,7 +270,7 @@ def counted_groups_sql(columns: Sequence[Column], sets: Sequence[CellSet]) -> st
         texts = [column for column in inside if not column.arithmetic]
         keys = _keys_sql(inside, [cell_set], f" + trips.refused{refusals_of_row_sql(texts)}", [cell_set])
         groups = f"SELECT {keys}, {_trips_of_row(inside)} * row_count AS n, row_count "
-        groups += f"FROM {group_table(cell_set.index)} AS trips {joins_sql(texts)}"
+        groups += f"FROM {tables[cell_set.index]} AS trips {joins_sql(texts)}"
         words = ", ".join(
             f"{word if each is cell_set else 'CAST(NULL AS BIGINT)'} AS {word}" for each in sets for word in each.words
         )

@@ -223,34 +223,40 @@ def _card_sql(group: FileGroup, theirs: str, missing: frozenset[str] = frozenset
     return f"CASE WHEN {_is_plain_card_sql(text, none)} THEN {text} ELSE {other} END"
 
 
+ODD_LETTER = "[^!-~]"
+"""Only at the ends of a card it can matter: blanks there are removed."""
+
+
 def _is_plain_card_sql(text: str, none: str) -> str:
     """Whether a card is its text as it is; nearly all are, and what is looked for elsewhere is slow in each row."""
-    return f"NOT regexp_matches({text}, '[^!-~]') AND {text} NOT LIKE '%.0' AND {text} NOT IN ({none})"
+    return f"NOT regexp_matches({text}, '{ODD_LETTER}') AND {text} NOT LIKE '%.0' AND {text} NOT IN ({none})"
 
 
 def cards_among_sql(files: TripFiles, theirs: str, texts: Iterable[str]) -> str:
     """Those of some texts, in the table `texts`, that are cards: one pass over only the card column."""
     first = sorted({ord(text[0]) for text in texts if text})
     cards = " UNION ALL ".join(
-        f"SELECT {_card_sql(group, theirs)} AS card FROM {_scan_sql(group, number)}"
-        f"{_may_be_among_sql(group, theirs, first)}"
+        f"SELECT {_card_sql(group, theirs)} AS card FROM {_may_be_among_sql(group, number, theirs, first)}"
         for number, group in enumerate(files.groups)
         if theirs in group.names
     )
-    return f"SELECT DISTINCT card FROM ({cards}) SEMI JOIN texts ON card = texts.text"
+    return f"SELECT DISTINCT card FROM ({cards}) JOIN texts ON coalesce(card, '') = texts.text"
 
 
-def _may_be_among_sql(group: FileGroup, theirs: str, first: Sequence[int]) -> str:
-    """Leave out plain cards that are none of the texts, before anything is computed for them.
+def _may_be_among_sql(group: FileGroup, number: int, theirs: str, first: Sequence[int]) -> str:
+    """The rows without plain cards that are none of the texts, and each other card once: what is computed for it is
+    much, also to compile, and there is mostly none.
 
     Where the first letter is plain, it is that of the card as well: most cards begin otherwise than all of the texts.
     """
+    trips, stored = _scan_sql(group, number), _stored(group, theirs)
     if group.type_of(theirs) == "number":
-        return ""
-    text = _as_text(_stored(group, theirs), group.type_of(theirs))
+        return trips
+    text = _as_text(stored, group.type_of(theirs))
     begins = f"ascii({text}) IN ({', '.join(map(str, first)) or '0'})"
     may_be = f"{text} IN (SELECT text FROM texts) OR NOT ({_is_plain_card_sql(text, literal(''))})"
-    return f" WHERE CASE WHEN {begins} OR NOT {_is_plain_letter_sql(text)} THEN {may_be} ELSE false END"
+    among = f"CASE WHEN {begins} OR NOT {_is_plain_letter_sql(text)} THEN {may_be} ELSE false END"
+    return f"(SELECT DISTINCT {stored} FROM {trips} WHERE {among}) AS few"
 
 
 def _as_text(value: str, raw: str) -> str:

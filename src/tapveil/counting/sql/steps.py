@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -117,6 +117,14 @@ def over_trips(trips: str, sql: str) -> str:
     return f"WITH trips AS NOT MATERIALIZED ({trips}) {sql}"
 
 
+@dataclass(frozen=True)
+class Groups:
+    """The rows grouped by raw values, for a set of columns: what they are grouped by, and where they are."""
+
+    columns: Sequence[Column]
+    table: str
+
+
 class _Counting:
     """One count, from files to exact tables; `query` has the SQL of each step."""
 
@@ -124,6 +132,7 @@ class _Counting:
         self, database: Database, plan: Plan, areas: Areas, wider: Mapping[str, Areas], progress: Reporter, locate: bool
     ) -> None:
         self._database, self._plan, self._wider, self._progress = database, plan, wider, progress
+        self._areas = areas
         self._locate = locate and database.locates
         self._columns = codes.columns(plan, database.files, areas)
         self._card = codes.card_column(plan, database.files)
@@ -131,7 +140,8 @@ class _Counting:
         self._trips = scan.trips_sql(plan, database.files, self._columns, self._reasons)
         self._used = set(plan.columns.read.values())
         self._keys = query.maximal_sets(plan.columns.of(table) for table in plan.table)
-        self._groups: list[list[Column]] = []
+        self._groups: list[Groups] = []
+        self._store = database
         self._refusing: set[str] = set()
 
     def run(self) -> Counted:
@@ -152,13 +162,14 @@ class _Counting:
     def _count_trips(self, coded: Sequence[Code], sets: Sequence[query.CellSet]) -> Counted:
         with self._database.stage(self._progress, Stage.COUNTING_TRIPS):
             if self._groups_tell_refusals():
-                self._database.create("counted", query.counted_groups_sql(self._columns, sets))
+                tables = [groups.table for groups in self._groups]
+                self._store.create("counted", query.counted_groups_sql(self._columns, sets, tables))
                 lines = Counter[Reason]()
             else:
                 lines = self._pass("counted", query.counted_sql(self._columns, sets))
         states = self._states(query.states_sql(sets))
-        tables = self._tables(coded, sets, query.table_sql)
-        return Counted(tables, self._refusals(states, states.pop(0, 0), lines))
+        exact = self._tables(coded, sets, query.table_sql)
+        return Counted(exact, self._refusals(states, states.pop(0, 0), lines))
 
     def _count_units(self, coded: Sequence[Code], sets: Sequence[query.CellSet], card: Column) -> Counted:
         """Count cards or card-days instead of trips: bounded first, then at most so often per cell."""
@@ -205,11 +216,28 @@ class _Counting:
 
     def _group(self) -> None:
         """Group the rows by raw values, where that pays: values and counts then follow from groups, not from rows."""
-        if self._card or not self._database.rereads:
-            return
         groups = [query.grouped_columns(self._columns, key) for key in self._keys]
-        if any(all(column not in group for group in groups) for column in self._columns):
+        if self._card or any(all(column not in group for group in groups) for column in self._columns):
             return  # its values, and what it refuses, would not be known
+        if self._database.groups_at_once:
+            self._group_at_once(groups)
+        elif self._database.rereads:
+            self._group_one_by_one(groups)
+
+    def _group_at_once(self, groups: Sequence[Sequence[Column]]) -> None:
+        """Group the rows for all sets in one pass, where the plan tells that groups are few, and what refuses rows."""
+        texts = [column for column in self._columns if column.refuses and not column.arithmetic]
+        refuse_alike = all(column in group for column in texts for group in groups)
+        if not (refuse_alike and all(codes.as_fine_as_labels(each, self._plan, self._areas) for each in self._columns)):
+            return
+        sql = query.all_groups_sql(self._plan, self._columns, self._keys, self._trips)
+        self._database.read(query.ALL_GROUPS, sql, self._used)
+        self._store = self._database.holding(query.ALL_GROUPS)
+        for index, columns in enumerate(groups):
+            self._groups.append(Groups(columns, query.groups_of_sql(self._columns, self._keys, index)))
+
+    def _group_one_by_one(self, groups: Sequence[Sequence[Column]]) -> None:
+        """Group the rows for each set, where the first rows have few groups."""
         sample = query.number_of_groups_sql(self._columns, self._keys, self._trips, SAMPLE)
         (numbers,) = self._database.look(sample, self._used)[0].to_pylist()
         rows = numbers.pop("row_count")
@@ -218,12 +246,12 @@ class _Counting:
         for index, key in enumerate(self._keys):
             groups_of = query.groups_sql(self._columns, key, self._trips)
             self._database.read(query.group_table(index), groups_of, self._used)
-        self._groups = groups
+            self._groups.append(Groups(groups[index], query.group_table(index)))
 
     def _groups_tell_refusals(self) -> bool:
         """Whether the groups of each set have all texts that refuse a row."""
         of_texts = [column for column in self._columns if column.name in self._refusing]
-        return bool(self._groups) and all(column in group for column in of_texts for group in self._groups)
+        return bool(self._groups) and all(column in group.columns for column in of_texts for group in self._groups)
 
     def _code(self) -> list[Code]:
         """Every column with its labels; the codes of raw values are uploaded as tables to join."""
@@ -239,12 +267,12 @@ class _Counting:
         """The distinct raw values of each text column, unchanged and as texts."""
         found = dict[str, tuple[pa.ChunkedArray, pa.ChunkedArray]]()
         passes = [[column] for column in self._columns] if self._database.rereads else [self._columns]
-        for index, columns in enumerate(self._groups or passes):
-            texts = [column for column in columns if not column.arithmetic and column.name not in found]
+        for groups in self._groups or [Groups(columns, "") for columns in passes]:
+            texts = [column for column in groups.columns if not column.arithmetic and column.name not in found]
             if not texts:
                 continue
-            if self._groups:
-                values = self._database.fetch(query.raw_values_sql(texts, query.group_table(index)))
+            if groups.table:
+                values = self._store.fetch(query.raw_values_sql(texts, groups.table))
             else:
                 values, _ = self._database.look(over_trips(self._trips, query.raw_values_sql(texts)), self._used)
             found |= {each.name: (values.column(each.name), values.column(query.text_of(each.name))) for each in texts}
@@ -277,7 +305,7 @@ class _Counting:
         looked_up = next((each.for_mode for each in self._columns if each.for_mode and column.name == "mode"), ())
         for number, (mode, _) in enumerate(looked_up, start=1):
             coded[f"is_{number}"] = pa.array([*(int(text.strip() == mode) for text in texts), 0], pa.int64())
-        self._database.upload(query.code_table(column), pa.table(coded))
+        self._store.upload(query.code_table(column), pa.table(coded))
         return code
 
     def _cells(self, table: Table, coded: Sequence[Code], sets: Sequence[query.CellSet]) -> query.TableCells:
@@ -295,13 +323,13 @@ class _Counting:
         ):
             for number, table in enumerate(self._plan.table):
                 cells = self._cells(table, coded, sets)
-                *words, counts = self._database.cells(cells_sql(number, cells), cells.packing.words)
+                *words, counts = self._store.cells(cells_sql(number, cells), cells.packing.words)
                 tables[table.name] = ExactTable(table.name, cells.packing, cells.labels, tuple(words), counts)
         return tables
 
     def _states(self, sql: str) -> Counter[int]:
         """How many rows count, and how many do not, by key."""
-        states = Counter({found["refusal"]: found["n"] for found in self._database.fetch(sql).to_pylist()})
+        states = Counter({found["refusal"]: found["n"] for found in self._store.fetch(sql).to_pylist()})
         if states[query.STRAY]:
             raise TripDataError("a trip file changed while it was read; run the command again when it is complete")
         return states

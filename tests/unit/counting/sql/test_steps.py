@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from tapveil.base.defaults import MEMORY
 from tapveil.base.progress import Silent
-from tapveil.base.vocabulary import COUNT
+from tapveil.base.vocabulary import COUNT, EVERY_MODE
+from tapveil.counting import coding as codes
 from tapveil.counting.engines.duckdb.session import DuckDB, open_session
 from tapveil.counting.exact import Counted
-from tapveil.counting.sql import steps
+from tapveil.counting.sql import query, steps
+from tapveil.inputs.areas import Areas
 from tapveil.inputs.public import PublicInputs
+from tapveil.trips.reasons import Reason
 from tests.support.engines import CASES, TRIP, Case, assert_same
 
 
@@ -65,3 +71,56 @@ def test_units_counted_in_order_give_the_same_counts(
     expected = counted()
     monkeypatch.setattr(DuckDB, "keeps_order", True)
     assert_same(counted(), expected)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_rows_grouped_for_all_sets_at_once_give_the_same_counts(
+    case: Case, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As on Spark: grouped where groups are no more than cells, and each has all texts that refuse a row."""
+    pq.write_table(case.table, tmp_path / "trips.parquet")
+    plan = case.plan(tmp_path, {"path": "trips.parquet"})
+    inputs = PublicInputs.of(plan)
+    passes = list[str]()
+
+    def counted() -> Counted:
+        with open_session(plan, MEMORY, None) as database:
+            return steps.count(plan, inputs.areas, inputs.wider, database, progress=Silent())
+
+    expected, read = counted(), DuckDB.read
+
+    def noted(self: DuckDB, into: str, sql: str, columns: Collection[str]) -> Counter[Reason]:
+        passes.append(into)
+        return read(self, into, sql, columns)
+
+    monkeypatch.setattr(DuckDB, "read", noted)
+    monkeypatch.setattr(DuckDB, "groups_at_once", True)
+    assert_same(counted(), expected)
+    assert (query.ALL_GROUPS in passes) == (case.name in GROUPED_AT_ONCE)
+    assert query.ALL_GROUPS not in passes or set(passes) == {query.ALL_GROUPS}
+    monkeypatch.setattr(codes, "as_fine_as_labels", lambda *_: True)  # however many they are
+    assert_same(counted(), expected)
+
+
+GROUPED_AT_ONCE = {"taps, and one total", "typed: timestamps, of trips", "typed: timestamps, of some days"}
+
+
+@pytest.mark.parametrize(
+    ("column", "changed", "fine"),
+    [
+        ({"kind": "date", "raw": "date"}, {}, True),
+        ({"kind": "date", "raw": "text"}, {}, False),
+        ({"kind": "time", "raw": "timestamp"}, {}, True),
+        ({"kind": "time", "raw": "text"}, {}, False),
+        ({"kind": "location", "raw": "text"}, {}, True),
+        ({"kind": "location", "raw": "text"}, {EVERY_MODE: {"s1": "a"}}, False),
+        ({"kind": "label", "raw": "text"}, {}, True),
+        ({"kind": "calendar", "raw": "date"}, {}, False),
+    ],
+)
+def test_only_raw_values_that_are_hardly_finer_than_labels_are_grouped(
+    column: dict[str, Any], changed: dict[str, dict[str, str]], fine: bool, tmp_path: Path
+) -> None:
+    plan = CASES[0].plan(tmp_path, {"path": "trips.parquet"})
+    whole = codes.Column(name="one", missing=None, understand=str.strip, **column)
+    assert codes.as_fine_as_labels(whole, plan, Areas(changed)) == fine

@@ -43,12 +43,20 @@ def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Duck
         yield DuckDB(connection, find_trips(connection, plan))
 
 
+@contextmanager
+def open_without_trips(memory: str, scratch: Path | None) -> Iterator[DuckDB]:
+    """A private database in memory, for tables of another engine."""
+    with _connection(memory, scratch) as connection:
+        yield DuckDB(connection, TripFiles(()))
+
+
 class DuckDB(Database):
     """The embedded engine; see `Database`."""
 
     locates = True
     rereads = False
     keeps_order = False
+    groups_at_once = False
 
     def __init__(self, session: duckdb.DuckDBPyConnection, files: TripFiles) -> None:
         self.files, self.rows_at_once = files, ROWS_AT_ONCE
@@ -92,6 +100,9 @@ class DuckDB(Database):
 
     def cells(self, sql: str, words: int) -> tuple[Integers, ...]:
         return tuple(column.to_numpy().astype(np.int64, copy=False) for column in self.fetch(sql).columns)
+
+    def holding(self, name: str) -> Database:
+        return self
 
     def clear(self) -> None:
         for name in self._tables:

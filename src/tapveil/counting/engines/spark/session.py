@@ -12,7 +12,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from tapveil.base.errors import EngineError, TripDataError
 from tapveil.counting.engines.spool import Spool
-from tapveil.counting.sql.database import Remote
+from tapveil.counting.sql.database import Database, Remote
 from tapveil.plan.model import Plan
 from tapveil.trips.buffers import Integers
 from tapveil.trips.files import TripFiles
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 CELLS_AT_ONCE = 2_000_000
 """Cells fetched at a time; more if one part has more."""
+GROUPS_AT_ONCE = 500_000
+"""Groups of rows up to this many are fetched, and what follows from them is computed in this process."""
 PART = 1 << 12
 """Cells whose first words are equal, divided by this, form one part."""
 BROADCAST = 64 << 20
@@ -41,26 +43,43 @@ BROADCAST = 64 << 20
 @contextmanager
 def open_session(plan: Plan, memory: str, scratch: Path | None) -> Iterator[Spark]:
     """Open the user's session, or a new one, over the trips of a plan. Spark manages its own memory."""
-    try:
-        import pyspark.sql  # noqa: F401
-        import sqlglot  # noqa: F401
-    except ImportError:
-        raise EngineError("counting on Spark needs two more packages: pip install 'tapveil[spark]'") from None
+    _require_packages()
     from tapveil.counting.engines.spark.views import find_trips
 
-    with _translated_errors(plan), _session() as session, _settings(session):
-        spark = Spark(session, find_trips(session, plan), scratch)
+    with _translated_errors(plan), _session() as session, _settings(session), ExitStack() as here:
+        spark = Spark(session, find_trips(session, plan), memory, scratch, here)
         try:
             yield spark
         finally:
             spark.close()
 
 
+@contextmanager
+def one_session(plan: Plan) -> Iterator[None]:
+    """One session for all that is counted meanwhile: to start one takes seconds."""
+    _require_packages()
+    with _translated_errors(plan), _session():
+        yield
+
+
+def _require_packages() -> None:
+    try:
+        import pyspark.sql  # noqa: F401
+        import sqlglot  # noqa: F401
+    except ImportError:
+        raise EngineError("counting on Spark needs two more packages: pip install 'tapveil[spark]'") from None
+
+
 class Spark(Remote):
     """A session of Spark; see `Database`."""
 
-    def __init__(self, session: SparkSession, files: TripFiles, scratch: Path | None) -> None:
+    groups_at_once = True
+
+    def __init__(
+        self, session: SparkSession, files: TripFiles, memory: str, scratch: Path | None, here: ExitStack
+    ) -> None:
         self.files = files
+        self._memory, self._here = memory, here
         self._session = session
         self._prefix = f"tapveil_{secrets.token_hex(8)}_"
         self._scratch = scratch
@@ -98,6 +117,16 @@ class Spark(Remote):
                 spool.append([column.to_numpy().astype(np.int64, copy=False) for column in piece.columns])
             self._forget("cells")
             return spool.arrays()
+
+    def holding(self, name: str) -> Database:
+        from tapveil.counting.engines.duckdb.session import open_without_trips
+
+        table = self.fetch(f'SELECT * FROM "{name}" LIMIT {GROUPS_AT_ONCE + 1}')
+        if len(table) > GROUPS_AT_ONCE:
+            return self
+        here = self._here.enter_context(open_without_trips(self._memory, self._scratch))
+        here.upload(name, table)
+        return here
 
     def clear(self) -> None:
         for name in list(self._tables):
@@ -205,8 +234,9 @@ def _session() -> Iterator[SparkSession]:
     if not is_remote():
         _require_java()
         builder = builder.config("spark.ui.showConsoleProgress", "false")
-        if "PYSPARK_GATEWAY_PORT" not in os.environ:  # not by spark-submit: its logs, which quote rows, are not needed
-            builder = builder.config("spark.log.level", "OFF")
+        if "PYSPARK_GATEWAY_PORT" not in os.environ:
+            # Not by spark-submit: neither its logs, which quote rows, nor its pages, open to the network, are needed.
+            builder = builder.config("spark.log.level", "OFF").config("spark.ui.enabled", "false")
     made = builder.getOrCreate()
     try:
         yield made
