@@ -107,8 +107,9 @@ def copies(plan: Plan, database: Database, *, progress: Reporter) -> int:
 
 def cards_among(texts: Sequence[str], theirs: str, database: Database) -> set[str]:
     """Which texts are card IDs in the trips. Memory is needed for the texts, not for the cards."""
-    database.upload("texts", pa.table({"text": pa.array(texts, pa.string())}))
-    found, _ = database.look(scan.cards_among_sql(database.files, theirs, texts), {theirs})
+    some = [text for text in texts if text]  # the empty text is no card
+    database.upload("texts", pa.table({"text": pa.array(some, pa.string())}))
+    found, _ = database.look(scan.cards_among_sql(database.files, theirs, some), {theirs})
     return set(found.column(0).to_pylist())
 
 
