@@ -10,8 +10,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tapveil.base.errors import EngineError, InputFileError, PlanError
-from tapveil.base.vocabulary import PLACES, WIDER, WORLD
+from tapveil.base.errors import EngineError, InputFileError, PlanError, TripDataError
+from tapveil.base.vocabulary import PLACES, UNKNOWN, WIDER, WORLD
+from tapveil.counting.exact import Counted
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
 from tapveil.published import estimated, shaped
@@ -127,6 +128,24 @@ def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
             "Simplify their borders"
         )
     return places
+
+
+def refuse_foreign_places(plan: Plan, counted: Counted) -> None:
+    """TripDataError, before anything is paid for, where no trip has a place of the lists of a known world.
+
+    Every table would say UNKNOWN and nothing else. Like a release without trips, it stops only where that is so of all.
+    """
+    for column in plan.source.columns if plan.privacy.is_world else ():
+        tables = [counted.tables[table.name] for table in plan.table if column in table.columns]
+        codes = [table.packing.unpack(table.words)[column] for table in tables]
+        if plan.source.kind(column) != "location" or not any(map(len, codes)):
+            continue
+        unknown = [table.labels[column].index(UNKNOWN) if UNKNOWN in table.labels[column] else -1 for table in tables]
+        if all((code == nowhere).all() for code, nowhere in zip(codes, unknown, strict=True)):
+            raise TripDataError(
+                f"no trip has a {column} of the public lists, so that all would be {UNKNOWN}: write places in "
+                "[places] or [coarsen.location] as the trips name them, and check the column under [source.columns]"
+            )
 
 
 def refuse_full_disk(plan: Plan, out: Path) -> None:
