@@ -271,9 +271,12 @@ class Look:
     def as_written(self, column: SourceColumn) -> Counter[str]:
         """The trips of each value of a column of the files, as it is written there."""
         label = SourceColumn(column=column.column, kind="label", missing=column.missing)
-        exact = self._count_with({AS_WRITTEN: label}, {"written": [AS_WRITTEN]}).get("written")
+        source = self._looked_at.source
+        source = source.model_copy(update={"columns": {**source.columns, AS_WRITTEN: label}})
+        tables = (Table(name="written", columns=(AS_WRITTEN,)),)
+        exact = self._count(tables, {"source": source, "privacy": self._trips})["written"]
         found = Counter[str]()
-        for place, trips in (_by_mode(exact, AS_WRITTEN) if exact else Counter[tuple[str, str]]()).items():
+        for place, trips in _by_mode(exact, AS_WRITTEN).items():
             found[place[1]] += trips
         return found
 

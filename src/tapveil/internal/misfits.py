@@ -38,6 +38,8 @@ ONE_CARD, MANY_TIMES, FEWEST = 0.01, 50, 100
 """A card that stands for many: its share of all rows, how many times as many as a card has on average, and rows."""
 SMALL_FILE = 1_000
 """Bytes. Smaller files may be alike since they hold hardly any trips."""
+BEGINNING = 1 << 14
+"""Bytes, in which files that differ nearly always do."""
 NAMED = 5
 
 
@@ -86,13 +88,14 @@ def _other_days(look: Look, days: Counter[str]) -> Iterator[Misfit]:
     others = Counter({day: trips for day, trips in days.items() if not first <= day <= last})
     if not others:
         return
-    about, named = look.about(others.total()), f"{len(others):,} days that the plan does not cover"
-    words = f"{about} trips are on {named}, from {min(others)} to {max(others)}, and are left out"
+    about, number = look.about(others.total()), f"{len(others):,} {'day' if len(others) == 1 else 'days'}"
+    between = min(others) if len(others) == 1 else f"from {min(others)} to {max(others)}"
+    words = f"{about} trips are on {number} that the plan does not cover, {between}, and are left out"
     far = sum(others[day] for day in _far_from(first, last, others))
     if far <= ENOUGH_FAR * days.total():
         yield Misfit(words)
         return
-    hint = f"{look.about(far)} of them are more than {FAR_DAYS} days from all others"
+    hint = f"more than {FAR_DAYS} days without any trip separate {look.about(far)} of them from the days of the plan"
     why = "check whether some files write the month first, and others the day"
     yield Misfit(f"{words}; {hint}: {why}", f"{about} trips are on days that the plan does not cover, some far from it")
 
@@ -129,11 +132,12 @@ def _unlisted(look: Look) -> Iterator[Misfit]:
         every = trips.total()
         share = percent(others.total() / every, digits=0)
         said = {name: f"{percent(number / every)}{similar[name]}" for name, number in others.items()}
-        many = f"{'at least ' * (look.one_in > 1)}{len(others):,}"
+        noun, verb = ("stop", "is") if len(others) == 1 else ("stops", "are")
+        many = f"{'at least ' * (look.one_in > 1)}{len(others):,} {noun}"
         names = _named(others, said)
         consequence = UNKNOWN if look.plan.privacy.is_world else f"{UNKNOWN} or not on the map"
         note = (
-            f"{column}: {many} stops, with {share} of trips, are not in the public lists, and are {consequence}: "
+            f"{column}: {many}, with {share} of trips, {verb} not in the public lists, and {verb} {consequence}: "
             f"{names}. Use the right list or timetable, and the right column of it"
         )
         alarming = others.total() > MANY * every
@@ -218,7 +222,7 @@ def _other_zone(look: Look) -> Iterator[Misfit]:
     source = look.plan.source
     columns = (source.columns[name] for name in ENDS["tap_time"] if name in look.plan.columns.used)
     time = next((each for each in columns if each.column and each.format not in FORMATS), None)
-    if source.timezone is None or time is None:
+    if source.timezone is None or time is None or source.table:  # where all rows would be looked at, not an excerpt
         return
     zone, offsets = ZoneInfo(source.timezone), Counter[str]()
     for text, trips in look.as_written(time).items():
@@ -284,11 +288,24 @@ def _same_files(plan: Plan) -> Iterator[Misfit]:
 
 
 def _by_content(paths: list[Path]) -> Iterator[list[Path]]:
-    """Those of some files of one size that are the same."""
-    if len(paths) < 2:
-        return
-    found = defaultdict[str, list[Path]](list)
-    for path in paths:
-        with path.open("rb") as file:
-            found[hashlib.file_digest(file, "sha256").hexdigest()].append(path)
+    """Those of some files of one size that are the same; most differ soon, and are not read any further."""
+    for alike in _by(_beginning, paths):
+        yield from _by(_digest, alike)
+
+
+def _by(key: Callable[[Path], bytes], paths: list[Path]) -> Iterator[list[Path]]:
+    """Files of which something is the same."""
+    found = defaultdict[bytes, list[Path]](list)
+    for path in paths if len(paths) > 1 else ():
+        found[key(path)].append(path)
     yield from (same for same in found.values() if len(same) > 1)
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(BEGINNING)
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()

@@ -17,6 +17,7 @@ from tapveil.veil.release import release
 from tapveil.verification.folder import verify_folder
 from tests.conftest import start_ledger, write_csv
 from tests.property.test_world import BOUNDS, PLACES, PLAN
+from tests.support.commands import run
 
 KEYS = ("card", "mode", "day", "hour", "from", "to")
 Row = tuple[str, str, str, str, str, str]
@@ -72,7 +73,7 @@ def test_what_fits_is_not_remarked_on(world: World) -> None:
     found = world.check(rows())
     assert not found.alarms
     said = " ".join(found.notes)
-    assert not any(words in said for words in ("public lists", "does not cover", "copies", "service", "offsets"))
+    assert not any(words in said for words in ("the public lists", "does not cover", "copies", "service", "offsets"))
 
 
 # --- places -----------------------------------------------------------------------------------------------------------
@@ -80,17 +81,16 @@ def test_what_fits_is_not_remarked_on(world: World) -> None:
 
 def test_places_that_are_not_listed_are_named_with_what_they_look_like(world: World) -> None:
     found = world.check(changed(changed(rows(), 10, start="ash "), 100, end="Pier"))
-    (start, end) = (note for note in found.notes if "public lists" in note)
-    assert start.startswith(
-        "tap_on_location: 1 stops, with 10 % of trips, are not in the public lists, and are UNKNOWN"
-    )
+    (start, end) = (note for note in found.notes if "the public lists" in note)
+    expected = "tap_on_location: 1 stop, with 10 % of trips, is not in the public lists, and is UNKNOWN: "
+    assert start.startswith(expected)
     assert "`ash` (10.0 %; differs only in capitals, blanks or how letters are encoded from `Ash`)" in start
     assert "`Pier` (1.0 %)" in end
     assert list(found.alarms) == ["tap_on_location of 10 % of trips is in no public list"], "few are no mistake"
 
 
 def test_a_trip_without_a_tap_is_at_no_place_that_is_not_listed(world: World) -> None:
-    assert not any("public lists" in note for note in world.check(changed(rows(), 2, end="")).notes)
+    assert not any("the public lists" in note for note in world.check(changed(rows(), 2, end="")).notes)
 
 
 def test_a_release_of_foreign_places_stops_before_it_is_charged(world: World) -> None:
@@ -123,7 +123,7 @@ def test_a_place_without_coordinates_is_a_place_of_the_world(world: World) -> No
     assert "Pier" in {row["tap_off_location"] for row in folder.table("od").rows()}
     assert "Pier" not in (folder.path / "areas.geojson").read_text(encoding="utf-8")
     notes = " ".join(outlook(plan).notes)
-    assert "public lists" not in notes
+    assert "the public lists" not in notes
     assert "with 10 % of trips, have no coordinates in places.csv, or none for their mode: they will not be" in notes
 
 
@@ -176,6 +176,27 @@ def test_offsets_that_the_time_zone_does_not_have_are_said(offset: str, said: bo
     assert ("the times of the trips are not of the time zone Europe/Berlin" in found.alarms) == said
 
 
+def test_offsets_of_taps_are_looked_at_as_well(tmp_path: Path) -> None:
+    taps = [
+        (f"c{n}", f"2025-03-03T{hour:02}:{n % 60:02}:00-05:00", tap, stop)
+        for n in range(200)
+        for hour, tap, stop in ((7, "in", "Ash"), (8, "out", "Elm"))
+    ]
+    write_csv(tmp_path / "trips.csv", taps, ("card", "time", "gate", "stop"))
+    text = PLAN.format(unit="card-day", bounds=BOUNDS["card-day"], per_cell="").replace(
+        'partition = ["mode", "date"]', ""
+    )
+    first, last = text.index("[source.columns]"), text.index("[places]")
+    columns = 'card = "card"\ndate = "time"\ntap = "gate"\ntap_time = "time"\ntap_location = "stop"\n'
+    taps_of = '[source.taps]\non = ["in"]\noff = ["out"]\nsame = "card"\n'
+    text = f"{text[:first]}{taps_of}[source.columns]\n{columns}{text[last:]}".replace('modes = ["bus", "train"]\n', "")
+    write_csv(tmp_path / "places.csv", [("Ash", 0, 0), ("Elm", 0, 1)], ("name", "latitude", "longitude"))
+    for zone, said in (("Europe/Berlin", True), ("America/New_York", False)):
+        shape = f'[source]\nshape = "taps"\ntimezone = "{zone}"\n'
+        plan = Plan.parse(text.replace("[source]\n", shape), base=tmp_path)
+        assert any("has the offsets -05:00 from UTC" in note for note in outlook(plan).notes) == said
+
+
 # --- cards and files --------------------------------------------------------------------------------------------------
 
 
@@ -199,6 +220,15 @@ def test_files_that_are_copies_are_named(world: World) -> None:
     found = outlook(plan)
     assert any("copies of another, byte by byte: a.csv and b.csv" in note for note in found.notes)
     assert list(found.alarms) == ["1 of 3 files of trips are copies of another"]
+
+
+def test_the_summary_repeats_what_is_probably_a_mistake(world: World) -> None:
+    world.plan(changed(rows(), 5, mode="Bus"))
+    text = PLAN.format(unit="trip", bounds="", per_cell="")
+    (world.folder / "plan.toml").write_text(text, encoding="utf-8")
+    said = run("check", "plan.toml", cwd=world.folder).stdout
+    summary = said[said.rindex("Summary") :]
+    assert "Probably a mistake, see above: 200 trips have modes that the plan does not cover." in summary
 
 
 def test_json_has_the_alarms(world: World) -> None:
