@@ -183,9 +183,7 @@ def test_offsets_of_taps_are_looked_at_as_well(tmp_path: Path) -> None:
         for hour, tap, stop in ((7, "in", "Ash"), (8, "out", "Elm"))
     ]
     write_csv(tmp_path / "trips.csv", taps, ("card", "time", "gate", "stop"))
-    text = PLAN.format(unit="card-day", bounds=BOUNDS["card-day"], per_cell="").replace(
-        'partition = ["mode", "date"]', ""
-    )
+    text = PLAN.format(unit="card-day", bounds=BOUNDS["card-day"], per_cell="").replace('"mode", "date"', '"date"')
     first, last = text.index("[source.columns]"), text.index("[places]")
     columns = 'card = "card"\ndate = "time"\ntap = "gate"\ntap_time = "time"\ntap_location = "stop"\n'
     taps_of = '[source.taps]\non = ["in"]\noff = ["out"]\nsame = "card"\n'

@@ -209,6 +209,7 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
     if outlook.stops:
         console.print(f"A release would stop: {outlook.stops}")
         for note in outlook.notes if outlook.alarms else ():  # some may be the reason
+            console.print()
             say(console, f"{sentence(note)}.")
         return
     show_bounds(console, plan, outlook.bounds)
