@@ -40,7 +40,8 @@ SMALL_FILE = 1_000
 """Bytes. Smaller files may be alike since they hold hardly any trips."""
 BEGINNING = 1 << 14
 """Bytes, in which files that differ nearly always do."""
-NAMED = 5
+NAMED, LONGEST = 5, 60
+"""Names in a sentence, and letters of a name."""
 
 
 @dataclass(frozen=True)
@@ -188,8 +189,14 @@ def _similar_to(names: Iterable[str]) -> Callable[[str], str]:
 
 def _named(found: Counter[str], said: Mapping[str, str]) -> str:
     """The commonest of some names, with what is said of each."""
-    first = ", ".join(f"`{name}` ({said[name]})" for name, _ in found.most_common(NAMED))
+    first = ", ".join(f"`{_quoted(name)}` ({said[name]})" for name, _ in found.most_common(NAMED))
     return f"{first}{', …' if len(found) > NAMED else ''}"
+
+
+def _quoted(text: str) -> str:
+    """A text of the trips that a terminal shows and does not obey, and that fits a line."""
+    shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text[: LONGEST + 1])
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}…"
 
 
 # --- times ------------------------------------------------------------------------------------------------------------
@@ -260,11 +267,11 @@ def _shared_card(look: Look) -> Iterator[Misfit]:
     least = max(ONE_CARD * rows, MANY_TIMES * rows / max(cards.number, 1), FEWEST)
     for card, number in cards.commonest.items():
         if number >= least:
-            share = percent(number / rows)
+            share, shown = percent(number / rows), _quoted(card)
             note = (
-                f"one card, `{card}`, has {number:,} rows, {share} of all: the bounds of a card leave out nearly all "
-                "of its trips. If it stands for no card, add it to `missing` of `card` under [source.columns], such as "
-                f'card = {{ column = "{plan.source.card}", missing = ["{card}"] }}, and say under [privacy] what '
+                f"one card, `{shown}`, has {number:,} rows, {share} of all: the bounds of a card leave out nearly all of "
+                "its trips. If it stands for no card, add it to `missing` of `card` under [source.columns], such as "
+                f'card = {{ column = "{plan.source.card}", missing = ["{shown}"] }}, and say under [privacy] what '
                 "`without_card` does with such rows"
             )
             yield Misfit(note, f"one card has {share} of all rows")

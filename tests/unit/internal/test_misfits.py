@@ -89,6 +89,13 @@ def test_places_that_are_not_listed_are_named_with_what_they_look_like(world: Wo
     assert list(found.alarms) == ["tap_on_location of 10 % of trips is in no public list"], "few are no mistake"
 
 
+def test_names_that_a_terminal_would_obey_are_shown_without_it(world: World) -> None:
+    (note,) = (
+        note for note in world.check(changed(rows(), 10, end=f"\x1b[2J{'x' * 100}")).notes if "public lists" in note
+    )
+    assert f"`\N{REPLACEMENT CHARACTER}[2J{'x' * 56}…`" in note
+
+
 def test_a_trip_without_a_tap_is_at_no_place_that_is_not_listed(world: World) -> None:
     assert not any("the public lists" in note for note in world.check(changed(rows(), 2, end="")).notes)
 
