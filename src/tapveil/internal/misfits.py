@@ -269,8 +269,8 @@ def _shared_card(look: Look) -> Iterator[Misfit]:
         if number >= least:
             share, shown = percent(number / rows), _quoted(card)
             note = (
-                f"one card, `{shown}`, has {number:,} rows, {share} of all: the bounds of a card leave out nearly all of "
-                "its trips. If it stands for no card, add it to `missing` of `card` under [source.columns], such as "
+                f"one card, `{shown}`, has {number:,} rows, {share} of all: the bounds of a card leave out nearly all "
+                "of its trips. If it stands for no card, add it to `missing` of `card` under [source.columns], such as "
                 f'card = {{ column = "{plan.source.card}", missing = ["{shown}"] }}, and say under [privacy] what '
                 "`without_card` does with such rows"
             )
