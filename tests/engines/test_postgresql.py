@@ -101,6 +101,10 @@ def test_cards_copies_and_other_taps_are_found(name: str, connected: Server, tmp
     # Texts that begin alike are looked for apart from others.
     assert {text for text in texts if counter.cards_among([text], plans[0])} == there
     assert counter.copies(plans[0]) == counter.copies(plans[1])
+    if plans[0].privacy.by_card:
+        of_each = [counter.commonest_cards(plan) for plan in plans]
+        assert of_each[0] == of_each[1]
+        assert of_each[0].commonest
     if plans[0].source.taps:
         assert counter.other_taps(plans[0]) == counter.other_taps(plans[1]) > 0
 

@@ -232,6 +232,7 @@ def test_other_questions_have_the_same_answers(session: SparkSession, tmp_path: 
     files, on_spark = (case.plan(tmp_path, each) for each in (FILES, ON_SPARK))
     assert counter.other_taps(on_spark) == counter.other_taps(files) > 0
     assert counter.copies(on_spark) == counter.copies(files) > 0
+    assert counter.commonest_cards(on_spark) == counter.commonest_cards(files)
     texts = ["c1", " c2", "Central", "c99"]
     assert counter.cards_among(texts, on_spark) == counter.cards_among(texts, files) == {"c1"}
 

@@ -108,7 +108,7 @@ def _faults(each: Case, plan: Plan, folder: Path, capfd: pytest.CaptureFixture[s
 
 
 def _check(plan: Plan) -> str:
-    """What `tapveil check` does; of what it shows, all but the names of coupled places, which the holder must know."""
+    """What `tapveil check` does; of what it shows, all but names that the holder must know."""
     read_public_files(plan)
     found = outlook(plan)
     _shown(lambda console: outlook_screen.show_outlook(console, plan, found))
@@ -119,7 +119,12 @@ def _check(plan: Plan) -> str:
 def _words(found: Outlook) -> Iterator[str]:
     yield found.stops or ""
     yield from found.refused
-    yield from (note for note in found.notes if not note.startswith("coupled places"))
+    yield from (note for note in found.notes if not NAMING.search(note))
+    yield from found.alarms
+
+
+NAMING = re.compile(r"^coupled places|not in the public lists|that the plan does not cover|^one card, ")
+"""Notes that name places, modes, days, or a card that is nobody's: the holder must know which."""
 
 
 def _init(trips: Path, plan_path: Path) -> str:

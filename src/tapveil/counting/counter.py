@@ -17,6 +17,7 @@ from tapveil.counting.card_ids import CardShapes
 from tapveil.counting.exact import Counted
 from tapveil.counting.sql import steps
 from tapveil.counting.sql.database import Database, Located
+from tapveil.counting.sql.steps import CommonestCards
 from tapveil.inputs.areas import Areas
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
@@ -139,6 +140,12 @@ def copies(plan: Plan, *, memory: str = MEMORY, scratch: Path | None = None, pro
     """How many rows equal another row, including the card. Secret."""
     with _database(plan, memory, scratch) as database:
         return steps.copies(plan, database, progress=progress or Silent())
+
+
+def commonest_cards(plan: Plan, *, memory: str = MEMORY, scratch: Path | None = None) -> CommonestCards:
+    """How many cards there are, and the rows of those with the most: one pass over that column. Secret."""
+    with _database(plan, memory, scratch) as database:
+        return steps.commonest_cards(plan, database)
 
 
 def cards_among(

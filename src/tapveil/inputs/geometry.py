@@ -43,6 +43,11 @@ class NamedShape:
     title: str = ""
     """Its name for people, where `name` is only an ID."""
 
+    @property
+    def is_somewhere(self) -> bool:
+        """Whether it can be drawn: a list may name a place without saying where it is."""
+        return self.geometry != points(self.name, ()).geometry
+
 
 @dataclass(frozen=True, eq=False)
 class Polygons:

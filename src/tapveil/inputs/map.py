@@ -25,7 +25,8 @@ def read_places(plan: Plan, files: PublicFiles, areas: Areas) -> dict[str, Any] 
     if (plan.gtfs is None and plan.places is None) or "location" not in plan.columns.kinds:
         return None
     listed = read_place_list(plan.base, plan.places, files) if plan.places else []
-    drawn = {(place.mode, place.name): place for place in [*_places_of_stops(plan, files, areas), *listed]}
+    somewhere = [place for place in listed if place.is_somewhere]
+    drawn = {(place.mode, place.name): place for place in [*_places_of_stops(plan, files, areas), *somewhere]}
     return collection(drawn.values())
 
 

@@ -23,7 +23,7 @@ _NOT_WRITTEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def read_place_list(base: Path, listed: PlaceList, files: PublicFiles) -> list[NamedShape]:
-    """All places of the list, whether or not trips use them; a duplicate is an error."""
+    """All places of the list, whether or not trips use them, or the list says where they are; none twice."""
     path = base / listed.path
     found = list((_of_geojson if path.suffix.lower() in _GEOJSON else _of_csv)(path, listed, files))
     seen = set[tuple[str, str]]()
@@ -33,7 +33,7 @@ def read_place_list(base: Path, listed: PlaceList, files: PublicFiles) -> list[N
                 f"the list of places {path.name} has two shapes of `{place.name}`; keep one, or join them"
             )
         seen.add((place.name, place.mode))
-    if not found:
+    if not any(place.is_somewhere for place in found):
         raise InputFileError(
             f"the list of places {path.name} is empty; add rows with a name, a latitude and a longitude"
         )
@@ -51,7 +51,7 @@ def _text(where: str, column: str, value: Any) -> str:
 
 
 def _of_csv(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[NamedShape]:
-    """A place with several rows has several points."""
+    """A place with several rows has several points; one without coordinates has none, and is a place all the same."""
     members: dict[tuple[str, str], list[tuple[float, float]]] = {}
     titles: dict[tuple[str, str], str] = {}
     titled = [listed.title] if listed.title else []
@@ -60,7 +60,11 @@ def _of_csv(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[Named
         where = f"{path.name}, line {number}"
         name, mode = (_text(where, column, row.get(column)) for column in (listed.name, listed.mode))
         texts = [row[column] for column in (listed.latitude, listed.longitude)]
-        if not name or not any(texts):
+        if not name:
+            continue
+        titles[name, mode or EVERY_MODE] = _text(where, listed.title, row[listed.title]) if listed.title else ""
+        at = members.setdefault((name, mode or EVERY_MODE), [])
+        if not any(texts):
             continue
         try:
             latitude, longitude = map(float, texts)
@@ -71,10 +75,9 @@ def _of_csv(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[Named
             raise InputFileError(
                 f"{where}: latitude {latitude}, longitude {longitude} is not on the earth; use degrees in WGS 84"
             )
-        members.setdefault((name, mode or EVERY_MODE), []).append((latitude, longitude))
-        titles[name, mode or EVERY_MODE] = _text(where, listed.title, row[listed.title]) if listed.title else ""
-    for (name, mode), at in members.items():
-        yield replace(points(name, at), mode=mode, title=titles[name, mode])
+        at.append((latitude, longitude))
+    for (name, mode), places in members.items():
+        yield replace(points(name, places), mode=mode, title=titles[name, mode])
 
 
 def _of_geojson(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[NamedShape]:

@@ -97,19 +97,34 @@ def _read_moment(text: str, zone: ZoneInfo | None, written: str | None) -> datet
         if written == "epoch":
             match = _EPOCH.fullmatch(text)
             return _since_1970(match[1], zone) if match and zone else None
-        if written is not None:
-            if _A_FRACTION.search(written) and _ONE_DIGIT.search(text):
-                return None
-            moment = datetime.strptime(_with_zeros(text, written), written)
-        elif _TIMESTAMP.fullmatch(text):
-            moment = datetime.fromisoformat(_APART.sub(r"\1", text))
-        else:
-            return None
-        if moment.tzinfo is None:
+        moment = _stated_moment(text, written)
+        if moment is None or moment.tzinfo is None:
             return moment
         return moment.astimezone(zone).replace(tzinfo=None) if zone else None
     except (ValueError, OverflowError):
         return None
+
+
+def _stated_moment(text: str, written: str | None) -> datetime | None:
+    """A timestamp as it is stated, with its offset if it has one."""
+    try:
+        if written is None:
+            return datetime.fromisoformat(_APART.sub(r"\1", text)) if _TIMESTAMP.fullmatch(text) else None
+        if _A_FRACTION.search(written) and _ONE_DIGIT.search(text):
+            return None
+        return datetime.strptime(_with_zeros(text, written), written)
+    except (ValueError, OverflowError):
+        return None
+
+
+def with_offset(text: str, written: str | None = None) -> datetime | None:
+    """A timestamp that has an offset from UTC, with that offset; None for all else.
+
+    >>> with_offset("2016-08-08 07:31:00 +1000").utcoffset(), with_offset("2016-08-08 07:31")
+    (datetime.timedelta(seconds=36000), None)
+    """
+    moment = _stated_moment(text.strip(), written)
+    return moment if moment and moment.tzinfo else None
 
 
 _A_FRACTION, _ONE_DIGIT = re.compile(r"%[HI][.,]%M$"), re.compile(r"[.,][0-9]$")

@@ -1,5 +1,6 @@
-"""Another look at the trips: what counts alone do not show. Taps that are neither, copies, stops that no list has,
-columns that contradict each other, places that are coupled.
+"""Another look at the trips: what counts alone do not show. Taps that are neither, copies, columns that contradict
+each other, places that are coupled; and trips by columns as they are written, for what does not fit the plan
+(`misfits`).
 
 Of many trips an excerpt is enough (`trips.excerpt`): it is made while they are counted, and holds all rows of some
 cards. Places and times are counted together in it, each trip once, whatever the plan protects. CONFIDENTIAL, like all
@@ -9,7 +10,7 @@ that is computed from exact counts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -45,8 +46,8 @@ ENOUGH_SEEN = 20
 """Of an excerpt, places with fewer trips than this tell nothing about where one can go from them."""
 PLACES = ("tap_on_location", "tap_off_location")
 TIMES = ("tap_on_time", "tap_off_time")
-TIME_DAY, CLOCK = "day_of_the_time", "time_as_written"
-"""Columns of our own: the day that stands in the time of a trip, and a time as the trips have it."""
+TIME_DAY, CLOCK, AS_WRITTEN = "day_of_the_time", "time_as_written", "text_as_written"
+"""Columns of our own: the day that stands in the time of a trip, and what the trips have, as they have it."""
 AFTER_MIDNIGHT = 0.001
 """Of times that a timetable would write as 25:10; a single one decides nothing."""
 
@@ -99,7 +100,6 @@ class Look:
         yield from self.other_rows()
         yield from self.copies()
         yield from self.contradictions()
-        yield from self.unknown_stops()
         yield from self.coupled()
 
     def left_out(self, most: int) -> float:
@@ -118,7 +118,7 @@ class Look:
             )
             if others:
                 yield (
-                    f"{self._about(others)} rows are neither taps on nor taps off according to [source.taps], and are "
+                    f"{self.about(others)} rows are neither taps on nor taps off according to [source.taps], and are "
                     "left out"
                 )
 
@@ -133,12 +133,12 @@ class Look:
             # Of taps that are neither on nor off no row is counted, though rows may be alike.
             many = f" ({percent(every / rows, digits=0)} of all rows)" if 0 < MANY_COPIES * rows < every <= rows else ""
             yield (
-                f"{self._about(found)} rows{many} are duplicates of another row in every column that is read, "
+                f"{self.about(found)} rows{many} are duplicates of another row in every column that is read, "
                 "including the card. Refused rows and rows of other days are among them. A duplicated trip counts "
                 "twice and is protected half as well: check whether files were exported twice"
             )
 
-    def _about(self, found: int) -> str:
+    def about(self, found: int) -> str:
         """A number of rows: of an excerpt, how many there may be in all."""
         return f"{found:,}" if self.one_in == 1 else f"about {found * self.one_in:,}"
 
@@ -194,12 +194,20 @@ class Look:
         return self.plan.privacy.model_copy(update=single)
 
     def _count(self, tables: tuple[Table, ...], changes: Mapping[str, object]) -> Mapping[str, ExactTable]:
-        """Some tables of the trips, with stops as they are named, by mode where the plan reads it, and nothing else."""
+        """Some tables of the trips, with stops and times as they are, by mode where the plan reads it; nothing else."""
         parts = ("mode",) if "mode" in self.plan.columns.used else ()
         release = self.plan.release.model_copy(update={"partition": parts})
         as_named = self.plan.coarsen.model_copy(update={"location": {}})
+        always = self.plan.world.model_copy(update={"service": {}})
         changed = self._looked_at.model_copy(
-            update={"table": tables, "release": release, "coarsen": as_named, **changes}
+            update={
+                "table": tables,
+                "release": release,
+                "coarsen": as_named,
+                "world": always,
+                "places": None,
+                **changes,
+            }
         )
         with self.progress.stage(Stage.LOOKING_UP_STOPS):
             counted = count(changed, memory=self.memory, scratch=self.scratch, inputs=self.inputs)
@@ -244,41 +252,33 @@ class Look:
                     '"04:00", under [source]'
                 )
 
-    def unknown_stops(self) -> Iterator[str]:
-        """Stops of the trips that the public lists do not have."""
-        if self.plan.gtfs is None and not self.plan.coarsen.location:
-            return
-        known = set(self.inputs.stops.by_name)
-        for column in (each for each in PLACES if each in self.plan.columns.used):
-            trips = self._by_stop(column)
-            unlisted = [(mode, stop) for mode, stop in trips if not self._is_listed(mode, stop, known)]
-            if unlisted:
-                share = sum(trips[place] for place in unlisted) / trips.total()
-                with_trips = f"with {percent(share, digits=0)} of trips"
-                number = f"{'at least ' * (self.one_in > 1)}{len({stop for _, stop in unlisted}):,}"
-                yield (
-                    f"{column}: {number} stops, {with_trips}, are not in the public "
-                    "lists, and are UNKNOWN or not on the map: use the right list or timetable, and the right "
-                    "column of it"
-                )
-
-    def _by_stop(self, column: str) -> Counter[tuple[str, str]]:
-        """The trips of each mode and stop of one end; of taps, counted for that end."""
+    def by_label(self, column: str) -> Counter[tuple[str, str]]:
+        """The trips of each mode and label of one end, as the trips name it; of taps, counted for that end."""
         if self.plan.source.taps:
-            exact = self._count((Table(name="stops", columns=(column,)),), {})["stops"]
+            exact = self._count((Table(name="labels", columns=(column,)),), {})["labels"]
         else:
-            exact = self._looked["places"]
-        modes = _labels(exact, "mode") if "mode" in exact.labels else np.full(len(exact_counts(exact)), EVERY_MODE)
-        found = Counter[tuple[str, str]]()
-        for mode, stop, trips in zip(modes, _labels(exact, column), exact_counts(exact).tolist(), strict=True):
-            if stop != UNKNOWN:
-                found[mode, stop] += trips
-        return found
+            exact = self._looked["places" if column in PLACES else "times"]
+        return _by_mode(exact, column)
 
-    def _is_listed(self, mode: str, stop: str, known: Set[str]) -> bool:
-        if self.plan.coarsen.location.get(mode, self.plan.coarsen.location.get(EVERY_MODE)):
-            return self.inputs.areas.area(mode, stop) != UNKNOWN
-        return self.plan.gtfs is None or stop in known
+    def of_every_day_and_mode(self) -> Counter[tuple[str, str]]:
+        """The trips of each mode and day, also of those that the plan does not cover."""
+        every = {"modes": None, "first_day": None, "last_day": None}
+        source = self._looked_at.source.model_copy(update=every)
+        columns = ("date",) if "date" in self.plan.columns.used else ()
+        exact = self._count((Table(name="covered", columns=columns),), {"source": source, "privacy": self._trips})
+        return _by_mode(exact["covered"], "date" if columns else None)
+
+    def as_written(self, column: SourceColumn) -> Counter[str]:
+        """The trips of each value of a column of the files, as it is written there."""
+        label = SourceColumn(column=column.column, kind="label", missing=column.missing)
+        source = self._looked_at.source
+        source = source.model_copy(update={"columns": {**source.columns, AS_WRITTEN: label}})
+        tables = (Table(name="written", columns=(AS_WRITTEN,)),)
+        exact = self._count(tables, {"source": source, "privacy": self._trips})["written"]
+        found = Counter[str]()
+        for place, trips in _by_mode(exact, AS_WRITTEN).items():
+            found[place[1]] += trips
+        return found
 
     # --- coupled places ---------------------------------------------------------------------------------------------
 
@@ -327,6 +327,17 @@ class Look:
             for column in (each for each in PLACES if each in table.columns and table.level.location is None):
                 found.update(zip(modes.tolist(), _labels(exact, column)[large].tolist(), strict=True))
         return found
+
+
+def _by_mode(exact: ExactTable, column: str | None) -> Counter[tuple[str, str]]:
+    """The trips of each mode and label; without a column, or a mode, of all of them."""
+    trips = exact_counts(exact).tolist()
+    modes = _labels(exact, "mode") if "mode" in exact.labels else [EVERY_MODE] * len(trips)
+    labels = _labels(exact, column) if column else [""] * len(trips)
+    found = Counter[tuple[str, str]]()
+    for mode, label, number in zip(modes, labels, trips, strict=True):
+        found[mode, label] += number
+    return found
 
 
 def _labels(exact: ExactTable, column: str) -> np.ndarray:

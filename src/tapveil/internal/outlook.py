@@ -25,6 +25,7 @@ from tapveil.internal.bounds import Bound, around
 from tapveil.internal.confidential import NOTICE
 from tapveil.internal.look import Look, excerpt_of
 from tapveil.internal.merged import merged
+from tapveil.internal.misfits import misfits
 from tapveil.internal.thin_tables import advice, thin_tables
 from tapveil.internal.warnings import nearly_empty, remarks, room, wider_areas
 from tapveil.plan.model import Plan, Table
@@ -34,7 +35,7 @@ from tapveil.published.describe.wording import COUNTED
 from tapveil.published.estimates import NEWEST
 from tapveil.published.manifest import Manifest
 from tapveil.trips.excerpt import Excerpt
-from tapveil.veil.preconditions import sound_places, sound_statement, stated_domain
+from tapveil.veil.preconditions import refuse_foreign_places, sound_places, sound_statement, stated_domain
 
 DENSITY_AT = (2, 5, 10, 20, 50)
 
@@ -86,6 +87,8 @@ class Outlook:
     """Where cards are protected: what other bounds on their trips would drop and add."""
     thin: Sequence[str] = ()
     """The tables of a known world in which noise hides most trips."""
+    alarms: Sequence[str] = ()
+    """What does not fit the plan, in few words, where it is most likely a mistake."""
 
     def as_json(self) -> dict[str, Any]:
         """The same as JSON values, marked as confidential.
@@ -110,6 +113,7 @@ class Outlook:
             "bounds": [bound.as_json for bound in self.bounds],
             "stops_the_release": self.stops,
             "notes": self.notes,
+            "alarms": self.alarms,
             "tables": [{**vars(table), "trip_share": table.trip_share} for table in self.tables],
         }
 
@@ -146,7 +150,10 @@ def outlook(
     excerpt = excerpt_of(plan)
     counted = count_and_locate(inputs, memory=memory, scratch=scratch, progress=progress, excerpt=excerpt)
     with Look.at(inputs, counted, excerpt, memory=memory, scratch=scratch, progress=progress) as looked:
-        found = outlook_of(inputs, counted, tuple(looked.remarks()), looked.mixed_up())
+        unfit = tuple(misfits(looked))
+        said = (*(each.note for each in unfit), *looked.remarks())
+        found = outlook_of(inputs, counted, said, looked.mixed_up())
+        found = replace(found, alarms=tuple(each.alarm for each in unfit if each.alarm))
         return found if found.stops else replace(found, bounds=tuple(around(plan, looked.left_out)))
 
 
@@ -175,6 +182,7 @@ def outlook_of(
     labels = ChainMap(*(dict(table.labels) for table in tables.values()))
     try:
         refuse_too_many(refusals, plan)
+        refuse_foreign_places(plan, counted)
     except TripDataError as error:
         stops = str(error)
     outlooks = tuple(_table_outlook(plan, each, tables[each.name], dictionaries[each.name]) for each in plan.table)

@@ -55,12 +55,17 @@ def _unmatched_modes(plan: Plan, counted: Counted) -> Iterator[str]:
             yield f"no trip has mode `{mode}`, so [coarsen.location.{mode}] has no effect{did_you_mean(mode, found)}"
 
 
+def look_of(name: str) -> str:
+    """A name without what is hardly seen: capitals, blanks, and how letters are encoded."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
 def _look_alike(plan: Plan, counted: Counted) -> Iterator[str]:
     """Names that differ in capitals, blanks or how accents are encoded: most likely one mode or place, in two parts."""
     for column, labels in sorted(counted.texts(plan).items()):
         by_look: dict[str, list[str]] = {}
         for label in sorted(labels):
-            by_look.setdefault(" ".join(unicodedata.normalize("NFKC", label).casefold().split()), []).append(label)
+            by_look.setdefault(look_of(label), []).append(label)
         alike = [names for names in by_look.values() if len(names) > 1]
         if alike:
             some = "; ".join(" and ".join(f"`{name}`" for name in names) for names in alike[:3])
@@ -106,7 +111,9 @@ def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
         return
     for feature in (inputs.places or {}).get("features", ()):
         drawn.setdefault(feature["properties"]["mode"], set()).add(feature["properties"]["name"])
-    lists = f"in neither {plan.places.path} nor the timetable" if plan.gtfs else f"not in {plan.places.path}"
+    lists = f"are in neither {plan.places.path} nor the timetable" if plan.gtfs else f"are not in {plan.places.path}"
+    if plan.privacy.is_world:  # places that are not listed are UNKNOWN there
+        lists = f"have no coordinates in {plan.places.path}, or none for their mode"
     for column in (column for column in plan.columns.used if plan.source.kind(column) == "location"):
         if exact := _least_table(plan, counted, column):
             trips = _trips_by_place(exact, column)
@@ -115,8 +122,9 @@ def _not_on_the_map(inputs: PublicInputs, counted: Counted) -> Iterator[str]:
             lost = sum(trips[place] for place in lacking)
             if lacking:
                 share = f"{percent(lost / int(exact_counts(exact).sum()), digits=0)} of {NOUNS[plan.privacy.unit]}"
-                what = f"{len(lacking):,} of {len(trips):,} places, with {share}, are {lists}"
-                yield f"{column}: {what}: they will not be on the map{_MISNAMED if len(lacking) == len(trips) else ''}"
+                what = f"{len(lacking):,} of {len(trips):,} places, with {share}, {lists}"
+                misnamed = len(lacking) == len(trips) and not plan.privacy.is_world
+                yield f"{column}: {what}: they will not be on the map{_MISNAMED if misnamed else ''}"
 
 
 _MISNAMED = "; use the names as they are published, such as the postcode, not the stop"

@@ -8,10 +8,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import ValidationError
 
-from tapveil.base.errors import EngineError, InputFileError, PlanError
-from tapveil.base.vocabulary import PLACES, WIDER, WORLD
+from tapveil.base.errors import EngineError, InputFileError, PlanError, TripDataError
+from tapveil.base.vocabulary import PLACES, UNKNOWN, WIDER, WORLD
+from tapveil.counting.exact import CELLS_AT_ONCE, Counted, ExactTable
 from tapveil.inputs.public import PublicInputs
 from tapveil.plan.model import Plan
 from tapveil.published import estimated, shaped
@@ -127,6 +129,33 @@ def sound_places(inputs: PublicInputs) -> dict[str, Any] | None:
             "Simplify their borders"
         )
     return places
+
+
+def refuse_foreign_places(plan: Plan, counted: Counted) -> None:
+    """TripDataError, before anything is paid for, where no trip has a place of the lists of a known world.
+
+    Every table would say UNKNOWN and nothing else. Like a release without trips, it stops only where that is so of all.
+    """
+    for column in plan.source.columns if plan.privacy.is_world else ():
+        tables = [counted.tables[table.name] for table in plan.table if column in table.columns]
+        is_place = plan.source.kind(column) == "location"
+        if (
+            is_place
+            and any(len(table.words[0]) for table in tables)
+            and all(_is_nowhere(each, column) for each in tables)
+        ):
+            raise TripDataError(
+                f"no trip has a {column} of the public lists, so that all would be {UNKNOWN}: write places in "
+                "[places] or [coarsen.location] as the trips name them, and check the column under [source.columns]"
+            )
+
+
+def _is_nowhere(table: ExactTable, column: str) -> bool:
+    """Whether every cell that occurs has an unknown place; mostly the first ones tell."""
+    labels, cells = table.labels[column], len(table.words[0])
+    unknown = labels.index(UNKNOWN) if UNKNOWN in labels else -1
+    pieces = (np.arange(start, min(start + CELLS_AT_ONCE, cells)) for start in range(0, cells, CELLS_AT_ONCE))
+    return all(bool((table.label_codes(piece)[column] == unknown).all()) for piece in pieces)
 
 
 def refuse_full_disk(plan: Plan, out: Path) -> None:

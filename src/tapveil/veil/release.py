@@ -42,7 +42,12 @@ from tapveil.veil import crossing, workspace
 from tapveil.veil.crossing import fields
 from tapveil.veil.expectation import empty_tables
 from tapveil.veil.leak_guard import CardsAmong, refuse_leaks, refuse_mixed_up, words
-from tapveil.veil.preconditions import refuse_full_disk, said_of_places, sound_statement
+from tapveil.veil.preconditions import (
+    refuse_foreign_places,
+    refuse_full_disk,
+    said_of_places,
+    sound_statement,
+)
 from tapveil.veil.spend import spend_of
 from tapveil.veil.workspace import Journal, Unfinished
 
@@ -171,6 +176,7 @@ class _Job:
                 journal = self._approved(self.ledger, journal, self.asked.approval)
         with counter.one_session(self.plan):
             counted = self._count()
+            refuse_foreign_places(self.plan, counted)
             labels = counted.texts(self.plan)
             cards = self._cards_among(words(text for texts in labels.values() for text in texts), counted.cards)
         refuse_mixed_up(labels, cards)

@@ -47,6 +47,7 @@ def test_points_of_a_csv_file(tmp_path: Path) -> None:
         ("train", "Central"): {"type": "Point", "coordinates": [151.206, -33.883]},
         ("bus", "2000"): {"type": "MultiPoint", "coordinates": [[151.3, -33.9], [151.2, -33.8]]},
         ("*", "Quay"): {"type": "Point", "coordinates": [151.21, -33.86]},
+        ("bus", "Nowhere"): {"type": "MultiPoint", "coordinates": []},
     }
 
 

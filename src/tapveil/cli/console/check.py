@@ -208,6 +208,9 @@ def show_outlook(console: Console, plan: Plan, outlook: Outlook) -> None:
         console.print(f"{outlook.left_out:,} {trips} the plan's bounds per card: left out.")
     if outlook.stops:
         console.print(f"A release would stop: {outlook.stops}")
+        for note in outlook.notes if outlook.alarms else ():  # some may be the reason
+            console.print()
+            say(console, f"{sentence(note)}.")
         return
     show_bounds(console, plan, outlook.bounds)
     head(console, "Expected to be published")
@@ -255,6 +258,8 @@ def show_verdict(console: Console, plan: Plan, outlook: Outlook, further: list[s
         nearly = f"noise hides most cells of {len(outlook.thin)} of {len(outlook.tables)} tables: see above"
     spent = f"{loss_in_words(plan.guarantee.loss)}, for {UNIT_NAMES[plan.privacy.unit]}"
     say(console, f"A release would spend {spent}; {nearly}.")
+    for alarm in outlook.alarms:
+        say(console, f"Probably a mistake, see above: {alarm}.")
     if not plan.privacy.looked_at_trips:
         say(console, "If you change the plan because of this output, set looked_at_trips = true under [privacy].")
     if names_no_days(would_spend(plan)):

@@ -232,6 +232,18 @@ def _is_plain_card_sql(text: str, none: str) -> str:
     return f"NOT regexp_matches({text}, '{ODD_LETTER}') AND {text} NOT LIKE '%.0' AND {text} NOT IN ({none})"
 
 
+def commonest_cards_sql(plan: Plan, files: TripFiles, most: int) -> str:
+    """The cards with the most rows, with their rows and the number of all cards: one pass over the card column."""
+    theirs, missing = plan.columns.read[CARD], plan.source.missing(CARD)
+    cards = " UNION ALL ".join(
+        f"SELECT {_card_sql(group, theirs, missing)} AS card FROM {_scan_sql(group, number)}"
+        for number, group in enumerate(files.groups)
+    )
+    by_card = f"SELECT card, count(*) AS number_of_rows FROM ({cards}) AS every WHERE card IS NOT NULL GROUP BY card"
+    counted = f"SELECT card, number_of_rows, count(*) OVER () AS cards FROM ({by_card}) AS counted"
+    return f"{counted} ORDER BY number_of_rows DESC, card LIMIT {most}"
+
+
 def cards_among_sql(files: TripFiles, theirs: str, texts: Iterable[str]) -> str:
     """Those of some texts, in the table `texts`, that are cards: one pass over only the card column."""
     first = sorted({ord(text[0]) for text in texts if text})

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from tapveil.base.errors import TripDataError
 from tapveil.base.progress import Reporter, Silent, Stage
-from tapveil.base.vocabulary import COUNT, TAP
+from tapveil.base.vocabulary import CARD, COUNT, TAP
 from tapveil.counting import coding as codes
 from tapveil.counting import ranks
 from tapveil.counting.coding import Code, Column
@@ -103,6 +103,25 @@ def copies(plan: Plan, database: Database, *, progress: Reporter) -> int:
     with database.stage(progress, Stage.LOOKING_FOR_COPIES):
         found, _ = database.look(scan.copies_sql(plan, database.files), set(plan.columns.named.values()))
     return int(found.column(0)[0].as_py())
+
+
+@dataclass(frozen=True, repr=False)
+class CommonestCards:
+    """The cards with the most rows. Secret."""
+
+    number: int
+    """All cards."""
+    commonest: Mapping[str, int]
+    """The rows of each, of those that have the most."""
+
+
+def commonest_cards(plan: Plan, database: Database) -> CommonestCards:
+    """How many cards there are, and the rows of those with the most. Secret."""
+    sql = scan.commonest_cards_sql(plan, database.files, FEW)
+    found = database.look(sql, {plan.columns.read[CARD]})[0].to_pylist()
+    return CommonestCards(
+        int(found[0]["cards"]) if found else 0, {each["card"]: int(each["number_of_rows"]) for each in found}
+    )
 
 
 def cards_among(texts: Sequence[str], theirs: str, database: Database) -> set[str]:
