@@ -143,6 +143,11 @@ class _Drafting:
         self._asked: dict[str, Question] = {}
         self._remarks: list[str] = []
 
+    @property
+    def _assumes(self) -> bool:
+        """Whether nobody is asked, and what is proposed is taken."""
+        return self._answer is take_proposal
+
     def look_at_columns(self) -> list[Sample]:
         """The columns, with some of their values, unless nothing is to be looked at."""
         paths = self.files.files
@@ -214,10 +219,10 @@ class _Drafting:
         """What the columns are, asking as long as there are questions."""
         of_cards = cache(lambda names, card: rows_of_cards(self._shapes, self._encoding, self._heading, names, card))
         more = None if self._look == "nothing" else lambda names, card: of_cards(tuple(names), card)
-        found = recognise(looked_at, self._answers, more)
+        found = recognise(looked_at, self._answers, more, assumed=self._assumes)
         while question := found.open(self._answers):
             self._ask(question)
-            found = recognise(looked_at, self._answers, more)
+            found = recognise(looked_at, self._answers, more, assumed=self._assumes)
         known = set(found.columns)
         if not (_ENDS & known or (found.is_counts and known & {"mode", "date"})):  # a plan needs something to count
             raise TripDataError(
@@ -402,7 +407,7 @@ class _Drafting:
             self._choices,
             asked=tuple(self._asked.values()),
             answers=self._answers,
-            proposed=self._answer is take_proposal,
+            proposed=self._assumes,
             read=self._look,
         )
 

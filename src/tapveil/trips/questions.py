@@ -35,6 +35,8 @@ class Asking:
     """What was asked of one export, and what was answered."""
 
     answers: Mapping[str, str]
+    assumed: bool = False
+    """Whether nobody was asked, and what is proposed was taken."""
     questions: list[Question] = field(default_factory=list)
 
     def ask(self, key: str, text: str, proposal: str = OPEN, choices: Sequence[str] = ()) -> str:
@@ -45,3 +47,8 @@ class Asking:
     def is_open(self, key: str) -> bool:
         """Whether nobody has answered."""
         return self.answers.get(key, OPEN) == OPEN
+
+    @property
+    def why(self) -> str:
+        """Why an answer is taken."""
+        return "assumed with --yes, not asked" if self.assumed else "so you said"

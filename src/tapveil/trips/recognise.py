@@ -28,14 +28,18 @@ _BY_TIDES = "TIDES calls it so"
 
 
 def recognise(
-    samples: Sequence[Sample], answers: Mapping[str, str] | None = None, rows_of_cards: RowsOfCards | None = None
+    samples: Sequence[Sample],
+    answers: Mapping[str, str] | None = None,
+    rows_of_cards: RowsOfCards | None = None,
+    *,
+    assumed: bool = False,
 ) -> Recognised:
-    """What an export is, with what was answered of its questions."""
+    """What an export is, with what was answered of its questions; or assumed, where nobody was asked."""
     by_name = {sample.name: sample for sample in samples}
     if set(TIDES.values()) <= set(by_name):
         found = _tides(by_name)
     else:
-        found = Roles(samples, Asking(answers or {}), rows_of_cards).recognised()
+        found = Roles(samples, Asking(answers or {}, assumed), rows_of_cards).recognised()
         found.like = _likeness(set(by_name))
     taken = {guess.column for guess in found.columns.values()}
     found.unused = tuple(sample.name for sample in samples if sample.name not in taken)

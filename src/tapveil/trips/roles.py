@@ -39,7 +39,7 @@ class Roles:
         self._refuse_serials()
         self._decide_shape()
         if card := self._seen.card:
-            self._take("card", card, "its name says so" if "card" in card.says else _LIKE_A_CARD)
+            self._take("card", card, "its name says so" if "card" in card.says else _LIKE_A_CARD, asked="card")
         if mode := self._seen.mode:
             self._take("mode", mode, "its name says so")
         if found.shape == "counts" and self._seen.count:
@@ -62,9 +62,9 @@ class Roles:
             found.remarks.append("No column was recognised as a day: every table is over the whole period.")
         return found
 
-    def _take(self, ours: str, sample: Sample, why: str, reading: Reading | None = None, asked: bool = False) -> None:
-        """Give a column its role."""
-        sureness: Sureness = "question" if asked and self._asking.is_open(ours) else "sure"
+    def _take(self, ours: str, sample: Sample, why: str, reading: Reading | None = None, asked: str = "") -> None:
+        """Give a column its role; `asked` is the key of the question that it may have been."""
+        sureness = self._sureness(asked)
         if not self._seen.looked and sureness == "sure":
             sureness, why = "likely", self._by_name_alone(ours, sample)
         missing = sample.missing if ours != COUNT else ()  # a number that is missing or masked stops a release
@@ -72,6 +72,12 @@ class Roles:
             missing = (*missing, "0")
         written = reading.format if reading else None
         self._found.columns[ours] = Guess(sample.name, sureness, why, written, missing)
+
+    def _sureness(self, asked: str) -> Sureness:
+        """How sure an answer to a question is; what was not asked is sure."""
+        if all(question.key != asked for question in self._asking.questions):
+            return "sure"
+        return "question" if self._asking.is_open(asked) else "assumed" if self._asking.assumed else "sure"
 
     def _by_name_alone(self, ours: str, sample: Sample) -> str:
         """What a name says that no value supports, and what is left to be said by who knows them."""
@@ -94,7 +100,7 @@ class Roles:
         sample = self._seen.by_name.get(chosen)
         if sample:
             answered = not self._asking.is_open(ours)
-            self._take(ours, sample, "so you said" if answered else why, self._reading_for(ours, sample), asked=True)
+            self._take(ours, sample, self._asking.why if answered else why, self._reading_for(ours, sample), asked=ours)
         return sample
 
     def _reading_for(self, ours: str, sample: Sample) -> Reading | None:
@@ -138,7 +144,9 @@ class Roles:
             for each, known in list(self._found.columns.items()):
                 if known.column == guess.column:
                     written = OPEN if is_open else chosen
-                    self._found.columns[each] = replace(known, format=written if written != "minutes" else None)
+                    sureness = self._sureness(f"format.{ours}") if self._asking.assumed else known.sureness
+                    format = written if written != "minutes" else None
+                    self._found.columns[each] = replace(known, format=format, sureness=sureness)
 
     def _ask_about_unread(self) -> None:
         """Columns that are called times, and have values that begin with a digit, in no format that is known."""
@@ -153,9 +161,9 @@ class Roles:
             )
             chosen = self._asking.ask(f"format.{ends}", text)
             known = chosen != OPEN
-            why = "so you said" if known else "its name says so, but its values cannot be read"
+            why = self._asking.why if known else "its name says so, but its values cannot be read"
             written = None if chosen == "minutes" else chosen
-            guess = Guess(sample.name, "sure" if known else "question", why, written, sample.missing)
+            guess = Guess(sample.name, self._sureness(f"format.{ends}"), why, written, sample.missing)
             self._found.columns[ends] = guess
             self._asked_formats.add(sample.name)
             if written and known and has_a_day(written) and "date" not in self._found.columns:
@@ -297,7 +305,7 @@ class Roles:
         answer = self._asking.ask("shape", text, proposal if proposes else OPEN, choices)
         shapes: dict[str, Shape] = {each: each for each in choices}
         self._found.shape = shapes.get(answer, proposal)
-        self._found.why = "so you said" if not self._asking.is_open("shape") else "a question is open"
+        self._found.why = self._asking.why if not self._asking.is_open("shape") else "a question is open"
 
     def _take_tap(self) -> None:
         """The columns of a tap: what says on or off, its time, and its place."""
@@ -312,7 +320,7 @@ class Roles:
             self._asking.ask("tap", text, in_turn, choices=[sample.name for sample in free])
             chosen = self._seen.by_name.get(self._asking.answers.get("tap", OPEN))
             if chosen:
-                self._take("tap", chosen, "so you said")
+                self._take("tap", chosen, self._asking.why, asked="tap")
                 self._take_words(chosen)
             else:
                 found.columns["tap"] = Guess(OPEN, "question", "no column was recognised")
@@ -401,10 +409,37 @@ class Roles:
         if not places["start"] and not places["end"] and plain:
             if len(plain) == 1:
                 self._take("tap_on_location", plain[0], "it is the only place in a row")
-            else:
+            elif not self._take_places_of_times(plain):
                 text = f"Where does a trip begin? {listed(plain)} are places."
                 self._choose("tap_on_location", plain, text, plain[0], "the first that could be")
         self._say_what_is_missing()
+
+    def _take_places_of_times(self, plain: Sequence[Sample]) -> bool:
+        """Places whose names do not say which end they are of, by their times: `Halt 2` goes with `Zeit 2`."""
+        on, off = (self._found.columns.get(f"tap_{end}_time") for end in ("on", "off"))
+        if not on or not off or on.column == off.column:
+            return False
+        first, second = words.words_of(on.column), words.words_of(off.column)
+        starts, ends = ([place for place in plain if place.words & own] for own in (first - second, second - first))
+        if len(starts) == 1 and len(ends) == 1 and starts != ends:
+            for end, place, time in (("on", starts[0], on), ("off", ends[0], off)):
+                self._take(f"tap_{end}_location", place, f"by its name it is the place of `{time.column}`")
+        elif len(plain) == 2:
+            self._ask_by_order(plain, on.column, off.column)
+        return len(plain) == 2 or "tap_off_location" in self._found.columns
+
+    def _ask_by_order(self, places: Sequence[Sample], on: str, off: str) -> None:
+        """Where no name says it, the first of two places is most likely that of the first of two times."""
+        position = [sample.name for sample in self._seen.samples].index
+        likely = sorted(places, key=lambda sample: position(sample.name), reverse=position(on) > position(off))
+        text = (
+            f"Where does a trip begin? {listed(places)} are places; by their order `{likely[0].name}` is that of "
+            f"`{on}`."
+        )
+        chosen = self._choose("tap_on_location", likely, text, likely[0], "by the order of the columns")
+        other = likely[1] if chosen is likely[0] else likely[0]
+        text = f"Does a trip end at `{other.name}`? It is a place, and its name does not say which."
+        self._choose("tap_off_location", [other], text, other, "the other of the two places", "no")
 
     def _say_what_is_missing(self) -> None:
         """One end found, and the other missed."""
@@ -447,9 +482,9 @@ class Roles:
             )
             chosen = self._asking.ask("tap_on_time", text, off.name, (on.name, off.name))
             first, last = (on, off) if chosen == on.name else (off, on)
-            why = "in most rows it is the earlier of the two" if chosen == off.name else "so you said"
-            self._take("tap_on_time", first, why, first.time, asked=True)
-            self._take("tap_off_time", last, "the other of the two", last.time)
+            why = "in most rows it is the earlier of the two" if chosen == off.name else self._asking.why
+            self._take("tap_on_time", first, why, first.time, asked="tap_on_time")
+            self._take("tap_off_time", last, "the other of the two", last.time, asked="tap_on_time")
 
     def _take_later(self, on: Sample, plain: Sequence[Sample]) -> None:
         later = [s for s in plain if (o := self._seen.order(on, s)) and not o.same and o.earlier >= ORDERED]
@@ -540,14 +575,14 @@ class Roles:
                     'take out dates = "labels".'
                 )
                 self._asking.ask("date", text, best.name, (best.name,))
-                self._take("date", best, why, asked=True)
+                self._take("date", best, why, asked="date")
             else:
                 self._take("date", best, why)
             self._say_periods(best, [s for s in few if s is not best and "period" in s.says])
         elif booked:
             text = f"Is `{booked[0].name}` the day of a trip? By its name it may be a day of the books."
             if self._asking.ask("date", text, booked[0].name, (booked[0].name, "no")) != "no":
-                self._take("date", booked[0], "the only column of dates", booked[0].date, asked=True)
+                self._take("date", booked[0], "the only column of dates", booked[0].date, asked="date")
 
     def _say_periods(self, taken: Sample, others: Sequence[Sample]) -> None:
         """A file by month and kind of day: what it is, and what to do, where two columns say it."""
