@@ -4,7 +4,7 @@ Three kinds of evidence: what a column is called (`words`, in many languages), h
 and how columns go together in their rows: which of two times is earlier, whether a date is that of the time next to it.
 What they do not settle is a question, with a proposal: nothing is guessed in silence.
 
-No value of a trip gets out, but for the commonest values of a column that may say on and off.
+No value of a trip gets out, but for the commonest values of a column that may say on and off, and the common modes.
 """
 
 from __future__ import annotations
