@@ -223,7 +223,12 @@ partition = {_toml(partition)}          # {why}
             yield '# encoding = "windows-1252"           # if the files are not UTF-8: nobody looked'
         if self.found.labels:
             yield 'dates = "labels"                      # days are names, not dates'
-        if self.found.service:
+        if self._is_open("dates"):
+            yield from self._about("dates")
+            yield f'dates = "{OPEN}"'
+            yield '# day_starts = "04:00"                # if service: earlier times are of the night after their date'
+        elif self.found.service:
+            yield from self._about("dates")
             clock = f'day_starts = "{clock_text(_day_starts(self.choices.width))}"'
             yield 'dates = "service"                     # dates are those of service days: times after midnight say so'
             yield f"{clock:37} # earlier times are of the night after their date"
@@ -268,7 +273,7 @@ partition = {_toml(partition)}          # {why}
             if self._is_open(ours):
                 lines.append(f'{ours} = "{OPEN}"')
                 continue
-            lines += self._about(f"format.{ours}")
+            lines += [*self._about(f"format.{ours}"), *self._about(f"missing.{ours}")]
             lines.append(f"{ours} = {self._column(guess)}  # {guess.sureness}: {guess.why}")
         return "\n".join(lines) + "\n"
 
@@ -286,7 +291,7 @@ partition = {_toml(partition)}          # {why}
         elif width == self.found.grain:
             why = f"the times are given in steps of {width} minutes"
         text = f"[coarsen]\ntime_minutes = {width}                     # {why}\n"
-        if self.found.service and _day_starts(width):
+        if self.found.service and _day_starts(width) and not self._is_open("dates"):
             text += 'after_midnight = "continued"          # the hours after midnight are 24:00, 25:00, ...\n'
         if self.choices.world and (places := self.choices.world.places):
             keys = ("name", "title", "mode", "latitude", "longitude")

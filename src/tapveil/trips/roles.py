@@ -15,10 +15,12 @@ from tapveil.base.vocabulary import COUNT
 from tapveil.plan.source import has_a_day
 from tapveil.trips import words
 from tapveil.trips.evidence import AGREE, FEW_LABELS, ORDERED, Evidence, RowsOfCards, listed
-from tapveil.trips.questions import OPEN, Asking
-from tapveil.trips.reading import MOST, Reading, Sample, odd_rows, share
+from tapveil.trips.questions import OPEN, YES_OR_NO, Asking
+from tapveil.trips.reading import MOST, TRAVELLED, Reading, Sample, odd_rows, share
 from tapveil.trips.recognised import Guess, Recognised, Shape, Sureness
 
+NIGHT_ENDS = 240
+"""Service days end some time before this, in minutes after midnight."""
 TURNED = 0.5
 """Below this share of rows in which the start is earlier, names and rows disagree."""
 
@@ -40,6 +42,7 @@ class Roles:
         self._decide_shape()
         if card := self._seen.card:
             self._take("card", card, "its name says so" if "card" in card.says else _LIKE_A_CARD, asked="card")
+            self._ask_about_no_cards(card)
         if mode := self._seen.mode:
             self._take("mode", mode, "its name says so")
         if found.shape == "counts" and self._seen.count:
@@ -168,6 +171,35 @@ class Roles:
             self._asked_formats.add(sample.name)
             if written and known and has_a_day(written) and "date" not in self._found.columns:
                 self._found.columns["date"] = replace(guess, why=f"the day of {ends}, which holds dates as well")
+
+    def _ask_about_no_cards(self, card: Sample) -> None:
+        """Values of the card in so many rows that they may stand for none: `0`, or `PAPER` for a ticket."""
+        far = card.far_too_frequent
+        if not far:
+            return
+        rows = share(value.strip() in far for value in card.filled)
+        often = f"in about {max(1, round(100 * rows))} of 100 of the rows looked at that have one"
+        told = [value for value in far if _A_PLACEHOLDER.fullmatch(value)]
+        if len(told) < len(far):
+            self._found.remarks.append(
+                f"Some values of `{card.name}`, {often}, are far more frequent than others: a card that many share? If "
+                "one stands for no card, list it there: missing = […]."
+            )
+        if not told:
+            return
+        said = " and ".join(f"`{value}`" for value in told)
+        text = (
+            f"Does {said} in `{card.name}` mean that there is no card? It is {often}; as a card, all its trips of a "
+            "day would be those of one person, of which only a few are counted."
+        )
+        answer = self._asking.ask("missing.card", text, "yes", YES_OR_NO, must=False)
+        if answer == "no":
+            return
+        guess = self._found.columns["card"]
+        why = f"{guess.why}; {said} is no card ({self._asking.why_of('missing.card')})"
+        sureness: Sureness = "assumed" if self._asking.assumed else guess.sureness
+        missing = (*guess.missing, *told)
+        self._found.columns["card"] = replace(guess, why=why, missing=missing, sureness=sureness)
 
     def _refuse_serials(self) -> None:
         for sample in self._seen.samples:
@@ -540,7 +572,20 @@ class Roles:
         beyond += [
             s for s in self._seen.times if s.raw == "integer" and not s.time.format and _often(s, lambda m: m >= 1440)
         ]
-        self._found.service = bool(beyond)
+        self._found.service = bool(beyond) or self._is_of_service()
+
+    def _is_of_service(self) -> bool:
+        """Whether times after midnight are of the night after their date: asked, where the name of the day says so."""
+        day = self._seen.by_name.get(self._found.columns["date"].column) if "date" in self._found.columns else None
+        night = [s for s in self._seen.times if _often(s, lambda minute: minute < NIGHT_ENDS)]
+        if day is None or "service" not in day.says or not night:
+            return False
+        text = (
+            f"Are the dates of `{day.name}` those of service days? By its name they are, and `{night[0].name}` has "
+            "times after midnight, such as 00:30: on a service day (service) they are of the night after its date, on "
+            "a day of the calendar (calendar) of the night before."
+        )
+        return self._asking.ask("dates", text, "service", ("service", "calendar")) != "calendar"
 
     def _take_day_beside(self, days: Sequence[Sample], time: Sample, start: Guess) -> None:
         """Where times have dates of their own: a column of dates is the day only if it agrees with them."""
@@ -567,22 +612,32 @@ class Roles:
         if few:
             self._found.labels = True
             best = min(few, key=lambda s: ("period" not in s.says, s.kinds == 1, "tap" in s.says))
-            why = "its name says so; its values are names of days or months, not dates"
             if "period" not in best.says and best.values and share(map(_is_dated, best.some)) >= MOST:
-                text = (
-                    f"Are the values of `{best.name}` names, to be published as they are? They seem to be dates, in no "
-                    'format that is known: if so, write its format, such as { column = "…", format = "%d/%m/%Y" }, and '
-                    'take out dates = "labels".'
-                )
-                self._asking.ask("date", text, best.name, (best.name,))
-                self._take("date", best, why, asked="date")
+                self._ask_if_labels(best)
             else:
-                self._take("date", best, why)
+                self._take("date", best, "its name says so; its values are names of days or months, not dates")
             self._say_periods(best, [s for s in few if s is not best and "period" in s.says])
         elif booked:
             text = f"Is `{booked[0].name}` the day of a trip? By its name it may be a day of the books."
             if self._asking.ask("date", text, booked[0].name, (booked[0].name, "no")) != "no":
                 self._take("date", booked[0], "the only column of dates", booked[0].date, asked="date")
+
+    def _ask_if_labels(self, sample: Sample) -> None:
+        """Dates that cannot be read, or names that have numbers: neither is proposed."""
+        if share(any(map(str.isalpha, value)) for value in sample.some) >= MOST:
+            seem = (
+                "They seem to be dates with words in them, such as `4 de marzo de 2025` or `Mo, 04.03.2025`, and only "
+                "English names of months can be read: if so, write days such as 2025-03-04 in the files, and run this "
+                "again."
+            )
+        else:
+            seem = (
+                "They seem to be dates, in no format that is known: if so, write its format, such as "
+                '{ column = "…", format = "%d/%m/%Y" }, and take out dates = "labels".'
+            )
+        text = f"Are the values of `{sample.name}` names, to be published as they are? {seem}"
+        self._asking.ask("date", text, choices=(sample.name,))
+        self._take("date", sample, "its name says so; its values are in no format that is known", asked="date")
 
     def _say_periods(self, taken: Sample, others: Sequence[Sample]) -> None:
         """A file by month and kind of day: what it is, and what to do, where two columns say it."""
@@ -611,8 +666,9 @@ _TWICE = (
     "If rows are taps on and off, counting them as trips counts each trip twice and protects half of it: then leave "
     "one kind out of the files, or add a column that distinguishes them."
 )
-TRAVELLED = range(1980, 2101)
 _MINGUO = re.compile(r"1[0-4][0-9]([-/.年]?)(0?[1-9]|1[0-2])([-/.月]?)(0?[1-9]|[12][0-9]|3[01])日?")
+_A_PLACEHOLDER = re.compile(r"(?=.{1,24}$)[^\W\d_]+([ _-][^\W\d_]+)*|(\d)\2*|\d{1,4}")
+"""A word, one digit alone, or a short number: what may be shown, being no number of a card."""
 _LIKE_A_CARD = "its values look like numbers of cards"
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import pytest
+
 from tapveil.trips.reading import Sample
 from tapveil.trips.recognise import recognise
 from tapveil.trips.recognised import Recognised
@@ -17,6 +19,11 @@ def of(
     columns: Mapping[str, Sequence[str]], answers: Mapping[str, str] | None = None, *, assumed: bool = False
 ) -> Recognised:
     return recognise([Sample(name, "text", values) for name, values in columns.items()], answers, assumed=assumed)
+
+
+def cards(*others: str, every: int = 12) -> list[str]:
+    """Cards of which none is frequent, but that every so many rows have another value."""
+    return [others[n // every % len(others)] if others and n % every == 0 else f"{n % 400:08d}" for n in range(2000)]
 
 
 def columns(found: Recognised) -> dict[str, str]:
@@ -65,3 +72,66 @@ def test_a_format_that_nobody_was_asked_is_assumed() -> None:
     for assumed, sureness in ((True, "assumed"), (False, "sure")):
         answers = {each.key: each.proposal for each in of(export).questions}
         assert of(export, answers, assumed=assumed).columns["date"].sureness == sureness, asked.text
+
+
+# --- words for no card ------------------------------------------------------------------------------------------------
+
+NIGHT = [f"{(5 + n % 20) % 24:02}:{n % 60:02}" for n in range(2000)]
+MANY_DAYS = [f"2025-03-{1 + n % 28:02}" for n in range(2000)]
+
+
+@pytest.mark.parametrize("words", [("0",), ("PAPIER",), ("0000000000",), ("KEINE KARTE", "0")])
+def test_a_value_of_so_many_rows_that_it_may_be_no_card_is_asked_about(words: tuple[str, ...]) -> None:
+    export = {"Karte": cards(*words), "Datum": MANY_DAYS, "Start": NIGHT}
+    found = of(export)
+    (question,) = (each for each in found.questions if each.key == "missing.card")
+    assert all(f"`{word}`" in question.text for word in words)
+    assert set(found.columns["card"].missing) == set(words), "what is proposed stands in the plan"
+    assert found.without_card
+    assert not question.must
+    assert not of(export, {"missing.card": "no"}).columns["card"].missing
+    assert of(export, {"missing.card": "yes"}, assumed=True).columns["card"].sureness == "assumed"
+
+
+def test_a_number_like_a_card_is_not_shown() -> None:
+    found = of({"Karte": cards("30850019"), "Datum": MANY_DAYS, "Start": NIGHT})
+    assert not [each for each in found.questions if each.key == "missing.card"]
+    assert "far more frequent than others" in " ".join(found.remarks)
+    assert "30850019" not in str(found)
+
+
+@pytest.mark.parametrize("others", [(), ("-1",)])
+def test_cards_that_are_alike_are_not_asked_about(others: tuple[str, ...]) -> None:
+    found = of({"Karte": cards(*others), "Datum": MANY_DAYS, "Start": NIGHT})
+    assert "missing.card" not in {each.key for each in found.questions}
+    assert "more frequent" not in " ".join(found.remarks)
+
+
+# --- days -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["Betriebstag", "service date", "jornada operativa día", "営業日付"])
+def test_a_day_that_is_called_one_of_service_is_asked_about_where_clocks_go_on(name: str) -> None:
+    export = {name: MANY_DAYS, "Start": NIGHT}
+    (question,) = (each for each in of(export).questions if each.key == "dates")
+    assert (question.proposal, question.choices) == ("service", ("service", "calendar"))
+    assert of(export, {"dates": "service"}).service
+    assert not of(export, {"dates": "calendar"}).service
+    by_day = [f"{7 + n % 12:02}:15" for n in range(2000)]
+    assert not of({name: MANY_DAYS, "Start": by_day}).questions
+    assert not of({"date": MANY_DAYS, "Start": NIGHT}).questions
+
+
+def test_days_that_lost_a_zero_are_read() -> None:
+    days = [f"{1 + n % 28}032025" for n in range(2000)]
+    found = of({"Datum": days, "Start": NIGHT})
+    assert (found.columns["date"].format, found.questions) == ("%d%m%Y", [])
+
+
+@pytest.mark.parametrize("written", ["{} de marzo de 2025", "{:02}-Mrz-25", "Mo, {:02}.03.2025"])
+def test_dates_in_words_are_not_taken_for_labels(written: str) -> None:
+    found = of({"Datum": [written.format(1 + n % 28) for n in range(2000)], "Start": NIGHT})
+    (question,) = found.questions
+    assert (question.key, question.proposal, question.must) == ("date", "?", True)
+    assert "write days such as 2025-03-04 in the files" in question.text
+    assert found.columns["date"].sureness == "question"
