@@ -15,7 +15,7 @@ from tapveil.base.defaults import Encoding
 from tapveil.base.numbers import clock_text
 from tapveil.internal.public_days import Days
 from tapveil.internal.public_world import World
-from tapveil.plan.model import Area, PlaceList
+from tapveil.plan.model import Area
 from tapveil.plan.questions import MARK
 from tapveil.privacy.meaning import Meaning
 from tapveil.privacy.units import Neighbours, Unit
@@ -294,9 +294,9 @@ partition = {_toml(partition)}          # {why}
         if self.found.service and _day_starts(width) and not self._is_open("dates"):
             text += 'after_midnight = "continued"          # the hours after midnight are 24:00, 25:00, ...\n'
         if self.choices.world and (places := self.choices.world.places):
-            keys = ("name", "title", "mode", "latitude", "longitude")
-            own = {key: value for key in keys if (value := getattr(places, key)) != PlaceList.model_fields[key].default}
-            named = "".join(f"{f'{key} = {_toml(theirs)}':37} # {_OF_PLACES[key]}\n" for key, theirs in own.items())
+            own = places.model_dump(include=set(_OF_PLACES), exclude_defaults=True)
+            written = {key: f"{key} = {_toml(own[key])}" for key in _OF_PLACES if key in own}
+            named = "".join(f"{line:37} # {_OF_PLACES[key]}\n" for key, line in written.items())
             about = "[places]                              # all places; those not listed are counted as UNKNOWN"
             text += f"\n{about}\npath = {_toml(self._relative(places.path))}\n{named}"
         if not timetable:

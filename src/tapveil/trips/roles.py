@@ -173,7 +173,7 @@ class Roles:
                 self._found.columns["date"] = replace(guess, why=f"the day of {ends}, which holds dates as well")
 
     def _ask_about_no_cards(self, card: Sample) -> None:
-        """Values of the card in so many rows that they may stand for none: `0`, or `PAPER` for a ticket."""
+        """Values that are far too frequent for a card, and may stand for none: `0`, or `PAPER` for a ticket."""
         far = card.far_too_frequent
         if not far:
             return
