@@ -17,7 +17,7 @@ from tests.support.corpus import CORPUS, Truth
 
 READ = {name: truth for name, truth in CORPUS.items() if not truth.refused}
 REFUSED = {name: truth for name, truth in CORPUS.items() if truth.refused}
-ANSWERS = {"timezone": "Europe/Istanbul", "on": "1", "off": "0", "tap_on_location": "stop_a"}
+ANSWERS = {"timezone": "Europe/Istanbul", "on": "1", "off": "0"}
 """What who knows the exports says where nothing is proposed, or something that is not so."""
 
 

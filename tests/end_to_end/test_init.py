@@ -296,6 +296,37 @@ def test_service_days_are_seen(tmp_path: Path) -> None:
     assert 'dates = "service"' not in plan, "a name alone does not make it so"
 
 
+def test_a_day_called_one_of_service_is_a_question_in_the_plan(tmp_path: Path) -> None:
+    rows = [f"2024-03-0{1 + n % 5},{(5 + n % 20) % 24:02d}:{n % 60:02d},Stop {n % 3}" for n in range(3000)]
+    (tmp_path / "t.csv").write_text("\n".join(["service_date,tap_on_time,tap_on_stop", *rows]) + "\n")
+    assert run("init", "t.csv", cwd=tmp_path).returncode == 0
+    text = (tmp_path / "plan.toml").read_text(encoding="utf-8")
+    days = text.replace('first_day = "?"', "first_day = 2024-03-01").replace('last_day = "?"', "last_day = 2024-03-05")
+    (tmp_path / "plan.toml").write_text(days, encoding="utf-8")
+    assert (
+        "dates: Are the dates of `service_date` those of service days?"
+        in run("check", "plan.toml", cwd=tmp_path).stderr
+    )
+    for answer in ("service", "calendar"):
+        (tmp_path / "plan.toml").write_text(days.replace('dates = "?"', f'dates = "{answer}"'), encoding="utf-8")
+        assert run("check", "plan.toml", cwd=tmp_path).returncode == 0
+    _, taken = init(tmp_path, "service_date,tap_on_time,tap_on_stop", rows)
+    assert "# Taken with --yes, not asked: Are the dates of `service_date`" in taken
+    assert Plan.parse(taken, base=tmp_path).source.dates == "service"
+
+
+def test_a_word_for_no_card_is_proposed_as_missing(tmp_path: Path) -> None:
+    rows = [
+        f"{'PAPER' if n % 12 == 0 else f'{n % 400:08d}'},2024-03-0{1 + n % 5} {7 + n % 9:02d}:{n % 60:02d},Stop {n % 3}"
+        for n in range(3000)
+    ]
+    said, _ = init(tmp_path, "card,tap_on_time,tap_on_stop", rows)
+    plan = Plan.read(tmp_path / "plan.toml")
+    assert plan.source.columns["card"].missing == ("PAPER",)
+    assert plan.privacy.without_card == "own-unit"
+    assert "`PAPER` is no card (assumed with --yes, not asked)" in " ".join(said.split())
+
+
 def test_a_time_zone_is_never_guessed(tmp_path: Path) -> None:
     rows = [f"2024-03-0{1 + n % 5}T{7 + n % 9:02d}:{n % 60:02d}:00 +1000,Stop {n % 3}" for n in range(3000)]
     said, plan = init(tmp_path, "tap_on_time,tap_on_stop", rows)

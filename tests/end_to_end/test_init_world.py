@@ -187,3 +187,138 @@ def test_a_timetable_of_other_places_makes_no_world(tmp_path: Path) -> None:
     assert "few stops of the trips are in gtfs.zip: is it the right timetable?" in found.found.remarks
     plan = Plan.parse(found.text, base=tmp_path)
     assert (plan.privacy.mechanism, plan.gtfs) == ("gaussian", None)
+
+
+JOURNEYS = "card_id,mode,trip_date,tap_on_time,tap_on_location,tap_off_time,tap_off_location"
+
+
+def journeys(folder: Path, modes: tuple[str, ...] = ("Bus", "Tram"), places: tuple[str, ...] = ("A", "B")) -> str:
+    rows = [
+        (
+            *(f"c{n % 90}", modes[n % len(modes)], "2025-03-03"),
+            *(f"{7 + n % 9:02}:15", places[n % 2], f"{8 + n % 9:02}:15", places[n % 3 % 2]),
+        )
+        for n in range(600)
+    ]
+    return str(write(folder / "trips.csv", JOURNEYS, rows))
+
+
+def with_places(
+    folder: Path, header: str, rows: list[tuple[object, ...]], modes: tuple[str, ...] = ("Bus", "Tram"), text: str = ""
+) -> Draft:
+    """The plan of journeys between A and B, next to a list of these places."""
+    delimiter = ";" if ";" in header else ","
+    listed = write(folder / "stops.csv", header, rows, delimiter=delimiter)
+    found = draft(journeys(folder, modes), folder / "plan.toml", places=listed, answer=take_proposal, progress=Silent())
+    (folder / "plan.toml").write_text(found.text, encoding="utf-8")
+    return found
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "Haltestelle;Bezeichnung;Verkehrsmittel;Breite;Länge",
+        "Parada;Nombre;Modo;Latitud;Longitud",
+        "id;name;mode;y;x",
+        "Arrêt;Nom;Mode;Latitude;Longitude",
+        "Przystanek;Nazwa;Środek transportu;Szerokość;Długość",
+        "站;名称;交通方式;纬度;经度",
+    ],
+)
+def test_the_columns_of_places_are_known_in_the_languages_of_trips(header: str, tmp_path: Path) -> None:
+    """With decimal commas; the names for people are those that the page shows."""
+    found = with_places(
+        tmp_path, header, [("A", "Arm", "Tram", "50,8497", "12,8982"), ("B", "Bein", "Bus", "50,8", "-12,9")]
+    )
+    plan, columns = Plan.read(tmp_path / "plan.toml"), header.split(";")
+    assert plan.places
+    places = plan.places
+    assert [places.name, places.title, places.mode, places.latitude, places.longitude] == columns
+    assert plan.source.modes == ("Bus", "Tram")
+    assert f'title = "{columns[1]}"' in found.text
+    assert tapveil.outlook(plan).tables
+
+
+def test_degrees_go_before_metres(tmp_path: Path) -> None:
+    with_places(tmp_path, "name,x,y,lat,lon,mode", [("A", 4e6, 3e5, 1, 2, "Bus"), ("B", 4e6, 3e5, 3, 4, "Tram")])
+    places = Plan.read(tmp_path / "plan.toml").places
+    assert places
+    assert (places.latitude, places.longitude, places.title) == ("lat", "lon", None)
+
+
+def test_a_list_without_coordinates_is_refused_with_the_names_that_do(tmp_path: Path) -> None:
+    with pytest.raises(InputFileError, match=r"no column that is called `latitude` or `longitude`.* call it so"):
+        with_places(tmp_path, "name,here,there", [("A", 1, 2)])
+
+
+@pytest.mark.parametrize(
+    ("modes", "said"),
+    [
+        (
+            ("BUS", "Tram"),
+            "has the modes `Bus` and `Tram`, and `mode` has `BUS`, which it lacks. They seem to be the same",
+        ),
+        (("Bus", "Ferry"), "`mode` has `Ferry`, which it lacks. Write the modes of places as the trips do"),
+        (("Ferry", "Bus"), 'write modes = ["Bus", "Tram"] under [source]'),
+    ],
+)
+def test_modes_that_a_list_does_not_have_are_named(modes: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    found = with_places(tmp_path, "name,lat,lon,mode", [("A", 1, 2, "Bus"), ("B", 3, 4, "Tram")], modes)
+    assert said in " ".join(found.remarks)
+    assert Plan.read(tmp_path / "plan.toml").release.partition == ("date",)
+
+
+def of_routes(folder: Path, modes: tuple[str, ...], says: str = "yes") -> Draft:
+    def answer(question: Question) -> str:
+        return says if question.key == "modes" else question.proposal
+
+    stops = "stop_id,stop_name,stop_lat,stop_lon,zone_id,location_type,parent_station\n"
+    stops += "".join(f"{each},{each},-33.8,151.2,,0,\n" for each in "ABpafg")
+    write_feed(folder, stops=stops.replace("p,p,", "p1,p,").replace("a,a,", "p2,q,"))
+    found = draft(
+        journeys(folder, modes), folder / "plan.toml", gtfs=folder / "gtfs.zip", answer=answer, progress=Silent()
+    )
+    (folder / "plan.toml").write_text(found.text, encoding="utf-8")
+    return found
+
+
+def test_tables_are_split_by_the_modes_of_a_timetable_if_the_trips_call_them_so(tmp_path: Path) -> None:
+    """Also by a mode that no trip looked at had; its routes are public."""
+    of_routes(tmp_path, ("Bus", "Train"))
+    plan = Plan.read(tmp_path / "plan.toml")
+    assert (plan.release.partition, plan.source.modes) == (("mode", "date"), ("Bus", "Train", "ferry"))
+    of_routes(tmp_path, ("Bus", "Train"), says="no")
+    assert Plan.read(tmp_path / "plan.toml").release.partition == ("date",)
+
+
+def test_that_a_timetable_has_other_modes_is_said(tmp_path: Path) -> None:
+    found = of_routes(tmp_path, ("Bus", "Bahn"))
+    assert "the words of `mode` are not the types of the routes of gtfs.zip" in " ".join(found.remarks)
+    assert Plan.read(tmp_path / "plan.toml").release.partition == ("date",)
+
+
+def taps(folder: Path, card: str = "card") -> Draft:
+    rows = [
+        (f"c{n % 90}", f"2025-03-03 {7 + n % 9:02}:{n % 60:02}", ("IN", "OUT")[n % 2], "AB"[n % 2]) for n in range(600)
+    ]
+    trips = write(folder / "taps_20250303_20250304.csv", f"{card},time,direction,station", rows)
+    listed = write(folder / "stops.csv", "name,lat,lon", [("A", 1, 2), ("B", 3, 4)])
+    found = draft(str(trips), folder / "plan.toml", places=listed, answer=take_proposal, progress=Silent())
+    (folder / "plan.toml").write_text(found.text, encoding="utf-8")
+    return found
+
+
+def test_taps_are_paired_to_journeys_of_which_every_cell_is_published(tmp_path: Path) -> None:
+    taps(tmp_path)
+    plan = Plan.read(tmp_path / "plan.toml")
+    assert (plan.privacy.mechanism, plan.privacy.unit) == ("world", "card-day")
+    assert list(plan.tables) == ["od", "origin_time", "destination_time", "total"]
+    tapveil.release(plan, tmp_path / "out", in_ledger=False)
+
+
+def test_taps_without_a_card_are_not_and_why_is_said(tmp_path: Path) -> None:
+    found = taps(tmp_path, "weather")
+    assert "stops.csv is not used: every cell of journeys needs cards, by which taps are paired" in " ".join(
+        found.remarks
+    )
+    assert Plan.read(tmp_path / "plan.toml").privacy.mechanism == "gaussian"

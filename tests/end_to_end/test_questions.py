@@ -41,9 +41,11 @@ def test_on_a_terminal_init_asks_and_the_plan_is_complete(tmp_path: Path) -> Non
 
 def test_enter_takes_what_is_proposed_and_a_wrong_answer_is_asked_again(tmp_path: Path) -> None:
     trips = CORPUS["times whose names say nothing"].make(tmp_path)
+    trips.write_text(trips.read_text(encoding="utf-8").replace("stop_b,stop_a", "stop,station", 1), encoding="utf-8")
     asked = [
         ("Where does a trip begin?", "platform"),
-        ("Please answer with one of: stop_b, stop_a.", "2"),
+        ("Please answer with one of: station, stop.", "1"),
+        ("Does a trip end at `stop`?", ""),
         ("Which days does this release cover", ""),
         ("What is protected as a whole?", "trip"),
         ("How strong is the promise (epsilon)?", ""),
@@ -51,7 +53,8 @@ def test_enter_takes_what_is_proposed_and_a_wrong_answer_is_asked_again(tmp_path
     code, screen = talk(("init", trips.name), asked, tmp_path)
     assert code == 0, screen
     plan = Plan.read(tmp_path / "plan.toml")
-    assert plan.source.columns["tap_on_location"].column == "stop_a"
+    assert plan.source.columns["tap_on_location"].column == "station"
+    assert plan.source.columns["tap_off_location"].column == "stop"
     assert str(plan.source.first_day) == "2025-03-03"
     assert plan.privacy.looked_at_trips is True, "the days were those of the rows"
     assert (plan.privacy.unit, plan.privacy.epsilon) == ("trip", 2)

@@ -238,7 +238,7 @@ def spanish_workbook(folder: Path) -> Path:
 
 
 def unnamed_ends(folder: Path) -> Path:
-    """Which time is the first, only the rows tell; and of the places, only who knows them."""
+    """Which time is the first, only the rows tell; the places are called like their times."""
     header = "member_id,time_b,time_a,stop_b,stop_a"
     rows = [
         (r.card, f"{r.off:%Y-%m-%d %H:%M}", f"{r.on:%Y-%m-%d %H:%M}", ENGLISH[r.destination], ENGLISH[r.origin])
@@ -1001,8 +1001,7 @@ CORPUS: dict[str, Truth] = {
     "times whose names say nothing": Truth(
         unnamed_ends,
         "trips",
-        {"card": "member_id", "date": "time_a", "tap_on_time": "time_a", "tap_off_time": "time_b"},
-        asks=frozenset({"tap_on_location"}),
+        {"card": "member_id", "date": "time_a"} | _ends("time_a", "stop_a", "time_b", "stop_b"),
         unit="card-day",
     ),
     "a date of the books": Truth(

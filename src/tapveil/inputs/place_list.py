@@ -50,6 +50,11 @@ def _text(where: str, column: str, value: Any) -> str:
     return text
 
 
+def _degrees(text: str) -> float:
+    """A number of degrees, with a point or, as `50,8497`, with a comma: there are no thousands of degrees."""
+    return float(re.sub(r"^(-?[0-9]{1,3}),([0-9]+)$", r"\1.\2", text))
+
+
 def _of_csv(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[NamedShape]:
     """A place with several rows has several points; one without coordinates has none, and is a place all the same."""
     members: dict[tuple[str, str], list[tuple[float, float]]] = {}
@@ -67,9 +72,9 @@ def _of_csv(path: Path, listed: PlaceList, files: PublicFiles) -> Iterator[Named
         if not any(texts):
             continue
         try:
-            latitude, longitude = map(float, texts)
+            latitude, longitude = map(_degrees, texts)
         except ValueError:
-            words = "latitude and longitude must be numbers in degrees, with a point, such as -33.88"
+            words = "latitude and longitude must be numbers in degrees, such as -33.88 or -33,88"
             raise InputFileError(f"{where}: {words}") from None
         if not on_earth(latitude, longitude):
             raise InputFileError(

@@ -34,7 +34,15 @@ from tapveil.internal.draft_text import EPSILON, UNSEEN_WIDTH, Choices, Timetabl
 from tapveil.internal.outlook import shares_by_width
 from tapveil.internal.prospect import Prospect, prospect
 from tapveil.internal.public_days import Days, days_in_names
-from tapveil.internal.public_world import World, cells, lists_places, not_listed, place_list
+from tapveil.internal.public_world import (
+    World,
+    cells,
+    lists_places,
+    modes_of_routes,
+    not_listed,
+    place_list,
+    why_unsplit,
+)
 from tapveil.internal.public_world import world as world_of
 from tapveil.plan.model import Area, Plan
 from tapveil.plan.source import SourceColumn
@@ -45,7 +53,7 @@ from tapveil.trips import files as sources
 from tapveil.trips.csv_reader import USUAL, Heading
 from tapveil.trips.encodings import LANGUAGES
 from tapveil.trips.heading import common_heading
-from tapveil.trips.questions import OPEN, Question
+from tapveil.trips.questions import OPEN, YES_OR_NO, Question
 from tapveil.trips.reading import Sample
 from tapveil.trips.recognise import recognise
 from tapveil.trips.recognised import Recognised
@@ -143,6 +151,11 @@ class _Drafting:
         self._asked: dict[str, Question] = {}
         self._remarks: list[str] = []
 
+    @property
+    def _assumes(self) -> bool:
+        """Whether nobody is asked, and what is proposed is taken."""
+        return self._answer is take_proposal
+
     def look_at_columns(self) -> list[Sample]:
         """The columns, with some of their values, unless nothing is to be looked at."""
         paths = self.files.files
@@ -214,10 +227,10 @@ class _Drafting:
         """What the columns are, asking as long as there are questions."""
         of_cards = cache(lambda names, card: rows_of_cards(self._shapes, self._encoding, self._heading, names, card))
         more = None if self._look == "nothing" else lambda names, card: of_cards(tuple(names), card)
-        found = recognise(looked_at, self._answers, more)
+        found = recognise(looked_at, self._answers, more, assumed=self._assumes)
         while question := found.open(self._answers):
             self._ask(question)
-            found = recognise(looked_at, self._answers, more)
+            found = recognise(looked_at, self._answers, more, assumed=self._assumes)
         known = set(found.columns)
         if not (_ENDS & known or (found.is_counts and known & {"mode", "date"})):  # a plan needs something to count
             raise TripDataError(
@@ -276,12 +289,11 @@ class _Drafting:
 
     def choose_world(self, places: Path | None, looked_at: Sequence[Sample], *, timetable_given: bool) -> None:
         """Whether every cell is published: where there is a public list of the places, and somebody says that it is."""
-        found, choices = self._found, self._choices
-        suits = found.shape == "trips" and "date" in found.columns and not found.labels
-        theirs = {guess.column for ours, guess in found.columns.items() if ours.endswith("_location")}
-        if not suits or not theirs:
+        choices = self._choices
+        theirs = {guess.column for ours, guess in self._found.columns.items() if ours.endswith("_location")}
+        if lacking := self._lacks_for_a_world(theirs):
             if places:
-                self._remarks.append(f"{places.name} is not used: every cell needs days and places of whole trips.")
+                self._remarks.append(f"{places.name} is not used: every cell of journeys needs {lacking}.")
             return
         if places is None and not (choices.timetable and timetable_given):
             self._remarks.append(
@@ -305,6 +317,20 @@ class _Drafting:
         if MECHANISMS[answer].publishes_every_cell:
             self._choices = replace(self._choices, world=world)
 
+    def _lacks_for_a_world(self, places: Collection[str]) -> str:
+        """What every cell of journeys needs, and the trips do not have; "" if they have it."""
+        found = self._found
+        if found.is_counts:
+            return "rows that are trips, not numbers of trips"
+        if "date" not in found.columns or found.labels:
+            return "days, as dates"
+        if not places:
+            return "places"
+        if found.is_taps and self._choices.unit == "trip":
+            return 'cards, by which taps are paired (and unit = "card-day" or "card")'
+        no_off = not found.off and not any(each.key == "off" for each in found.questions)
+        return "words for taps off" if found.is_taps and no_off else ""
+
     def _world(
         self,
         places: Path | None,
@@ -313,24 +339,41 @@ class _Drafting:
         days: tuple[date, date] | None,
     ) -> World | None:
         choices = self._choices
-        if places is None:
-            timetable = choices.timetable
-            stops = read_feed(timetable.path).stops.values() if timetable else ()
-            of_timetable = World(None, timetable.path.name if timetable else "")
-            return cells(of_timetable, len({stop.name for stop in stops}), days, choices.width)
-        values = [[value.strip() for value in sample.filled] for sample in looked_at if sample.name in theirs]
         mode = self._found.columns.get("mode")
-        seen = next((sample for sample in looked_at if mode and sample.name == mode.column), None)
+        seen = next((sample.frequent for sample in looked_at if mode and sample.name == mode.column), [])
+        if places is None:
+            return self._world_of_timetable(choices.timetable, mode.column if mode else None, seen, days)
+        values = [[value.strip() for value in sample.filled] for sample in looked_at if sample.name in theirs]
         self._choices = replace(choices, timetable=None, area=None)
         listed = place_list(places, [each for each in values if each])
         self._remarks += not_listed(listed, values)
-        world = world_of(listed, seen.frequent if seen else (), days, choices.width)
+        world = world_of(listed, seen, days, choices.width)
         if mode and world and not world.modes:
-            self._remarks.append(
-                f"Every cell would be published for all modes together: {places.name} does not say which mode a place "
-                f"is of, in the words of `{mode.column}`. Add a column `mode` to it for tables split by mode."
-            )
+            self._remarks.append(why_unsplit(listed, mode.column, seen))
         return world
+
+    def _world_of_timetable(
+        self, timetable: Timetable | None, mode: str | None, seen: Sequence[str], days: tuple[date, date] | None
+    ) -> World | None:
+        """The stations of a timetable, for each mode of its routes where the trips call them so and somebody agrees."""
+        if timetable is None:
+            return None
+        feed, name = read_feed(timetable.path), timetable.path.name
+        modes = modes_of_routes(feed.route_types, seen) if mode else ()
+        if modes:
+            text = (
+                f"Are these all modes, as the trips write them: {', '.join(modes)}? The routes of {name} are of such "
+                "types. Then tables are split by mode, and trips of another mode are left out."
+            )
+            modes = modes if self._ask(Question("modes", text, "yes", YES_OR_NO, must=False)) != "no" else ()
+        elif mode:
+            self._remarks.append(
+                f"Every cell would be published for all modes together: the words of `{mode}` are not the types of the "
+                f"routes of {name}. For tables split by mode list all modes as the trips write them, modes = […] "
+                'under [source], and write partition = ["mode", "date"].'
+            )
+        stations = {stop.name for stop in feed.stops.values()}
+        return cells(World(None, name, modes), len(stations), days, self._choices.width)
 
     def _days(self) -> Days | None:
         """The days that the release is of: by the names of the files, or asked; those of the rows, if told to look."""
@@ -402,7 +445,7 @@ class _Drafting:
             self._choices,
             asked=tuple(self._asked.values()),
             answers=self._answers,
-            proposed=self._answer is take_proposal,
+            proposed=self._assumes,
             read=self._look,
         )
 

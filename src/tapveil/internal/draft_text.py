@@ -183,12 +183,15 @@ partition = {_toml(partition)}          # {why}
         lines += self._zone()
         lines += self._days()
         if self.choices.world and self.choices.world.modes:
-            lines.append(f"modes = {_toml(self.choices.world.modes)}    # all of the public list")
+            whose = "all of the public list" if self.choices.world.places else "those of the timetable's routes"
+            lines += [*self._about("modes"), f"modes = {_toml(self.choices.world.modes)}    # {whose}"]
         lines.append('max_refused = "1 %"                   # stop if more rows than this cannot be read')
         if found.is_taps:
             lines += ["", "[source.taps]                         # which rows are taps; all others are left out"]
             for end, listed in (("on", found.on), ("off", found.off)):
                 lines += [*self._about(end), f"{end} = {_toml([OPEN] if self._is_open(end) else list(listed))}"]
+            if self.choices.world and "mode" not in found.columns:
+                lines.append('same = "card"                         # both taps of a trip are of the same card')
         if found.is_counts:
             lines += [
                 "",
@@ -220,7 +223,12 @@ partition = {_toml(partition)}          # {why}
             yield '# encoding = "windows-1252"           # if the files are not UTF-8: nobody looked'
         if self.found.labels:
             yield 'dates = "labels"                      # days are names, not dates'
-        if self.found.service:
+        if self._is_open("dates"):
+            yield from self._about("dates")
+            yield f'dates = "{OPEN}"'
+            yield '# day_starts = "04:00"                # if service: earlier times are of the night after their date'
+        elif self.found.service:
+            yield from self._about("dates")
             clock = f'day_starts = "{clock_text(_day_starts(self.choices.width))}"'
             yield 'dates = "service"                     # dates are those of service days: times after midnight say so'
             yield f"{clock:37} # earlier times are of the night after their date"
@@ -265,7 +273,7 @@ partition = {_toml(partition)}          # {why}
             if self._is_open(ours):
                 lines.append(f'{ours} = "{OPEN}"')
                 continue
-            lines += self._about(f"format.{ours}")
+            lines += [*self._about(f"format.{ours}"), *self._about(f"missing.{ours}")]
             lines.append(f"{ours} = {self._column(guess)}  # {guess.sureness}: {guess.why}")
         return "\n".join(lines) + "\n"
 
@@ -283,16 +291,12 @@ partition = {_toml(partition)}          # {why}
         elif width == self.found.grain:
             why = f"the times are given in steps of {width} minutes"
         text = f"[coarsen]\ntime_minutes = {width}                     # {why}\n"
-        if self.found.service and _day_starts(width):
+        if self.found.service and _day_starts(width) and not self._is_open("dates"):
             text += 'after_midnight = "continued"          # the hours after midnight are 24:00, 25:00, ...\n'
         if self.choices.world and (places := self.choices.world.places):
-            keys = {
-                "name": places.name,
-                "mode": places.mode,
-                "latitude": places.latitude,
-                "longitude": places.longitude,
-            }
-            named = "".join(f"{key} = {_toml(theirs)}\n" for key, theirs in keys.items() if theirs != key)
+            own = places.model_dump(include=set(_OF_PLACES), exclude_defaults=True)
+            written = {key: f"{key} = {_toml(own[key])}" for key in _OF_PLACES if key in own}
+            named = "".join(f"{line:37} # {_OF_PLACES[key]}\n" for key, line in written.items())
             about = "[places]                              # all places; those not listed are counted as UNKNOWN"
             text += f"\n{about}\npath = {_toml(self._relative(places.path))}\n{named}"
         if not timetable:
@@ -375,7 +379,9 @@ delta = {DELTA}
             bound = f"{by_card:37} # of each card this many are counted in the whole release\n"
         without = 'without_card = "refuse"'
         why = 'rows without a card are left out; "own-unit" protects each by itself'
-        if self.found.without_card:
+        if self.found.is_taps and self.choices.world:
+            why = "rows without a card are left out: taps are paired by card"
+        elif self.found.without_card:
             without, why = 'without_card = "own-unit"', "rows without a card are protected each by itself"
         return f"{bound}{without:37} # {why}\n"
 
@@ -420,6 +426,14 @@ delta = {DELTA}
 _ORDER = (
     "card mode date tap_on_time tap_on_location tap_off_time tap_off_location tap tap_time tap_location vehicle count"
 ).split()
+_OF_PLACES = {
+    "name": "the column that names places as the trips do",
+    "title": "their names for people, as the page shows them",
+    "mode": "the mode of a place",
+    "latitude": "in degrees",
+    "longitude": "in degrees",
+}
+"""What the columns of a list of places have, where they have names of their own."""
 _PROTECTED: dict[Unit, str] = {
     "trip": "any one trip",
     "card-day": "all trips of a card on a day (`trip` publishes more, `card` protects more)",

@@ -7,17 +7,18 @@ whether a list is public, or was made from the trips, is for a person to say.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
 from tapveil.base.domain import MOST_CELLS
 from tapveil.base.errors import InputFileError
-from tapveil.base.vocabulary import MINUTES_PER_DAY
+from tapveil.base.vocabulary import EVERY_MODE, MINUTES_PER_DAY
 from tapveil.inputs.place_list import read_place_list
 from tapveil.inputs.public_list import PublicList
 from tapveil.inputs.snapshot import Snapshot
+from tapveil.inputs.timetable import plain_mode
 from tapveil.plan.model import PlaceList
 from tapveil.trips import words
 
@@ -26,6 +27,7 @@ MATCHED = 0.5
 FEW = 0.02
 A_MONTH = 31
 LONGEST_HEADER = 100_000
+_NO_TITLE = {"identifier", "area", "vehicle"}
 
 
 @dataclass(frozen=True)
@@ -45,19 +47,35 @@ class World:
 def place_list(path: Path, samples: Sequence[Collection[str]]) -> PlaceList:
     """A list of places, with the column that names those of the trips; by its name alone, where nobody looked."""
     if path.suffix.lower() in (".geojson", ".json"):
-        return PlaceList(path=str(path), name=_best(_properties(path), samples, path))
+        properties = _properties(path)
+        mode = _mode(properties)
+        name = _best({each: values for each, values in properties.items() if each != mode}, samples, path)
+        return PlaceList(path=str(path), name=name, mode=mode or "mode", title=_title(name, list(properties)))
     header = _header(path)
     by_word = _coordinates(header)
-    if missing := [ours for ours, theirs in by_word.items() if theirs is None]:
+    if missing := [f"`{ours}`" for ours, theirs in by_word.items() if theirs is None]:
         raise InputFileError(
-            f"{path.name} has no column of {' and '.join(missing)} (columns: {', '.join(header)}); "
-            "call them so, or add them, in degrees (WGS 84)"
+            f"{path.name} has no column that is called {' or '.join(missing)}, in a language that is known (columns: "
+            f"{', '.join(header)}); call it so, or add it, in degrees (WGS 84)"
         )
-    taken = set(by_word.values())
-    mode = next((name for name in header if "mode" in words.concepts(name)), None)
-    name = _best(_columns(path, [each for each in header if each not in taken and each != mode]), samples, path)
-    chosen = {"path": str(path), "name": name, "mode": mode, **by_word}
+    mode = _mode(header)
+    others = [each for each in header if each not in {mode, *by_word.values()}]
+    name = _best(_columns(path, others), samples, path)
+    chosen = {"path": str(path), "name": name, "mode": mode, "title": _title(name, others), **by_word}
     return PlaceList.model_validate({key: value for key, value in chosen.items() if value})
+
+
+def _mode(header: Iterable[str]) -> str | None:
+    """The column with the modes of places, by its name."""
+    return next((name for name in header if "mode" in words.concepts(name)), None)
+
+
+def _title(name: str, others: Sequence[str]) -> str | None:
+    """The column with names for people, where another names the places of the trips: `stop_name` next to `stop_id`."""
+    if "name" in words.concepts(name):
+        return None
+    called = [each for each in others if "name" in words.concepts(each) and not words.concepts(each) & _NO_TITLE]
+    return min(called, key=lambda each: "place" not in words.concepts(each), default=None)
 
 
 def lists_places(path: Path) -> bool:
@@ -78,6 +96,45 @@ def world(listed: PlaceList, seen_modes: Collection[str], days: tuple[date, date
     modes = {place.mode for place in found}
     named = tuple(sorted(modes)) if seen_modes and set(seen_modes) <= modes else ()
     return cells(World(listed, Path(listed.path).name, named), len({place.name for place in found}), days, width)
+
+
+def why_unsplit(listed: PlaceList, column: str, seen: Collection[str]) -> str:
+    """Why tables cannot be split by the modes of a list, in the words of the trips, and what to do."""
+    path = Path(listed.path).name
+    modes = {place.mode for place in read_place_list(Path(), listed, Snapshot(None))} - {EVERY_MODE}
+    together = f"Every cell would be published for all modes together: {path}"
+    split = f'write modes = {json.dumps(sorted(modes), ensure_ascii=False)} under [source], and "mode" in partition'
+    if not modes:
+        return (
+            f"{together} does not say which mode a place is of, in the words of `{column}`. Add a column `mode` to it "
+            "for tables split by mode."
+        )
+    if not seen:
+        return f"{together} has the modes {_and(modes)}, and how `{column}` writes them was not seen. If so, {split}."
+    lacks = f"{together} has the modes {_and(modes)}, and `{column}` has {_and(set(seen) - modes)}, which it lacks."
+    if {words.said(each) for each in seen} <= {words.said(each) for each in modes}:
+        return f"{lacks} They seem to be the same, written differently: write them in one way, then run this again."
+    return (
+        f"{lacks} Write the modes of places as the trips do, and list the places of all modes; or, to leave trips of "
+        f"other modes out, {split}."
+    )
+
+
+def _and(names: Collection[str]) -> str:
+    *most, last = (f"`{name}`" for name in sorted(names))
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def modes_of_routes(types: Iterable[int], seen: Collection[str]) -> tuple[str, ...]:
+    """The modes of a timetable in the words of the trips; none where these are other words.
+
+    >>> modes_of_routes((0, 3, 700), ("Bus", "Tram")), modes_of_routes((0, 3), ("Bus", "Straßenbahn"))
+    (('Bus', 'Tram'), ())
+    """
+    named = {words.said(mode): mode for mode in map(plain_mode, types)}
+    theirs = {words.said(word): word for word in seen}
+    known = len(theirs) == len(seen) > 0 and theirs.keys() <= named.keys()
+    return tuple(sorted((named | theirs).values())) if known else ()
 
 
 def not_listed(listed: PlaceList, samples: Sequence[Collection[str]]) -> Iterator[str]:
@@ -121,10 +178,11 @@ def _best(columns: Mapping[str, set[str]], samples: Sequence[Collection[str]], p
 
 def _coordinates(header: Sequence[str]) -> dict[str, str | None]:
     """The columns of the coordinates, by their names."""
-    known = {"latitude": "lat latitude stoplat y", "longitude": "lon lng long longitude stoplon x"}
+    of = {ours: [name for name in header if ours in words.concepts(name)] for ours in ("latitude", "longitude")}
+    # `x` and `y` may be metres of a projection, where there are degrees as well.
     return {
-        ours: next((name for name in header if words.words_of(name) & set(theirs.split())), None)
-        for ours, theirs in known.items()
+        ours: min(names, key=lambda name: bool(words.words_of(name) & {"x", "y"}), default=None)
+        for ours, names in of.items()
     }
 
 

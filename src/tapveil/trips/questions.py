@@ -35,13 +35,24 @@ class Asking:
     """What was asked of one export, and what was answered."""
 
     answers: Mapping[str, str]
+    assumed: bool = False
+    """Whether nobody was asked, and what is proposed was taken."""
     questions: list[Question] = field(default_factory=list)
 
-    def ask(self, key: str, text: str, proposal: str = OPEN, choices: Sequence[str] = ()) -> str:
+    def ask(self, key: str, text: str, proposal: str = OPEN, choices: Sequence[str] = (), *, must: bool = True) -> str:
         """The answer to a question; what is proposed, where nobody has answered."""
-        self.questions.append(Question(key, text, proposal, tuple(choices)))
+        self.questions.append(Question(key, text, proposal, tuple(choices), must))
         return proposal if self.is_open(key) else self.answers[key]
 
     def is_open(self, key: str) -> bool:
         """Whether nobody has answered."""
         return self.answers.get(key, OPEN) == OPEN
+
+    @property
+    def why(self) -> str:
+        """Why an answer is taken."""
+        return "assumed with --yes, not asked" if self.assumed else "so you said"
+
+    def why_of(self, key: str) -> str:
+        """Why an answer, or what is proposed, is taken."""
+        return "proposed: you decide" if self.is_open(key) else self.why

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
+from statistics import median
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -70,6 +71,7 @@ _CLOCKS_FROM_TO = re.compile(rf"{_NOON}{_A_CLOCKED}{_TO}{_A_CLOCKED}\D{{,4}}")
 """What nobody calls a time must look more like one: 1012-10 is a line."""
 WHOLE = re.compile(r"([0-9]{1,20})(?:\.0+)?")
 _SERIAL = re.compile(r"[34][0-9]{4}([.,][0-9]+)?")
+TRAVELLED = range(1980, 2101)
 _SINCE_1970 = range(946_684_800, 2_208_988_800)
 """Seconds from 2000 to 2040: other numbers of ten digits are no moments of trips."""
 
@@ -164,6 +166,14 @@ class Sample:
         counted = Counter(value.strip() for value in self.filled)
         least = max(odd_rows(len(self.filled)) + 1, len(self.filled) / 100)
         return [value for value, rows in counted.most_common() if rows >= least]
+
+    @property
+    def far_too_frequent(self) -> list[str]:
+        """The values that more than one in a hundred rows has, and that are far more frequent than the usual one."""
+        counted = Counter(value.strip() for value in self.filled)
+        usual = median(counted.values()) if counted else 0
+        least = max(len(self.filled) / 100, 10 * usual)
+        return sorted(value for value, rows in counted.items() if rows > least and value != "-1")
 
     @property
     def whole(self) -> float:
@@ -315,7 +325,9 @@ def _days_spanned(values: Sequence[str], way: str) -> int:
 
 def _reads(kind: Written, value: str, way: str | None) -> bool:
     if kind == "date":
-        whole = way not in _DIGITS or len(value.strip()) == _DIGITS[way]
-        return whole and bool(read_date(value, ANY_ZONE, way))
+        day = read_date(value, ANY_ZONE, way)
+        lost = _DIGITS[way] - len(value.strip()) if way in _DIGITS else 0
+        # A number that lost a zero in front, 4032025: but 2025063 is no day of the year 5063.
+        return bool(day) and (lost == 0 or (lost == 1 and int((day or "0")[:4]) in TRAVELLED))
     minute = read_time(value, ANY_ZONE, way)
     return minute is not None and minute != MISSING_TIME

@@ -4,7 +4,8 @@ Three kinds of evidence: what a column is called (`words`, in many languages), h
 and how columns go together in their rows: which of two times is earlier, whether a date is that of the time next to it.
 What they do not settle is a question, with a proposal: nothing is guessed in silence.
 
-No value of a trip gets out, but for the commonest values of a column that may say on and off.
+No value of a trip gets out, but for the commonest values of a column that may say on and off, words that
+may stand for no card, and the common modes.
 """
 
 from __future__ import annotations
@@ -28,14 +29,18 @@ _BY_TIDES = "TIDES calls it so"
 
 
 def recognise(
-    samples: Sequence[Sample], answers: Mapping[str, str] | None = None, rows_of_cards: RowsOfCards | None = None
+    samples: Sequence[Sample],
+    answers: Mapping[str, str] | None = None,
+    rows_of_cards: RowsOfCards | None = None,
+    *,
+    assumed: bool = False,
 ) -> Recognised:
-    """What an export is, with what was answered of its questions."""
+    """What an export is, with what was answered of its questions; or assumed, where nobody was asked."""
     by_name = {sample.name: sample for sample in samples}
     if set(TIDES.values()) <= set(by_name):
         found = _tides(by_name)
     else:
-        found = Roles(samples, Asking(answers or {}), rows_of_cards).recognised()
+        found = Roles(samples, Asking(answers or {}, assumed), rows_of_cards).recognised()
         found.like = _likeness(set(by_name))
     taken = {guess.column for guess in found.columns.values()}
     found.unused = tuple(sample.name for sample in samples if sample.name not in taken)
@@ -47,7 +52,7 @@ def recognise(
     found.remarks += _in_utc(found, by_name)
     found.days = _first_and_last(found, by_name)
     if card := found.columns.get("card"):
-        found.without_card = len(by_name[card.column].values or ()) > 0 and not _always(by_name[card.column])
+        found.without_card = len(by_name[card.column].values or ()) > 0 and not _always(by_name[card.column], card)
     return found
 
 
@@ -71,9 +76,10 @@ def _in_utc(found: Recognised, by_name: Mapping[str, Sample]) -> Iterator[str]:
         )
 
 
-def _always(sample: Sample) -> bool:
+def _always(sample: Sample, guess: Guess) -> bool:
     rows = len(sample.values or ())
-    return rows - len(sample.filled) <= odd_rows(rows)
+    filled = [value for value in sample.filled if value.strip() not in guess.missing]
+    return rows - len(filled) <= odd_rows(rows)
 
 
 def _first_and_last(found: Recognised, by_name: Mapping[str, Sample]) -> tuple[date, date] | None:

@@ -9,7 +9,8 @@ from typing import Literal
 
 from tapveil.trips.questions import Question
 
-Sureness = Literal["sure", "likely", "question"]
+Sureness = Literal["sure", "likely", "assumed", "question"]
+"""`assumed` is what was proposed and taken, though nobody was asked."""
 Shape = Literal["trips", "taps", "counts"]
 
 

@@ -15,10 +15,12 @@ from tapveil.base.vocabulary import COUNT
 from tapveil.plan.source import has_a_day
 from tapveil.trips import words
 from tapveil.trips.evidence import AGREE, FEW_LABELS, ORDERED, Evidence, RowsOfCards, listed
-from tapveil.trips.questions import OPEN, Asking
-from tapveil.trips.reading import MOST, Reading, Sample, odd_rows, share
+from tapveil.trips.questions import OPEN, YES_OR_NO, Asking
+from tapveil.trips.reading import MOST, TRAVELLED, Reading, Sample, odd_rows, share
 from tapveil.trips.recognised import Guess, Recognised, Shape, Sureness
 
+NIGHT_ENDS = 240
+"""Service days end some time before this, in minutes after midnight."""
 TURNED = 0.5
 """Below this share of rows in which the start is earlier, names and rows disagree."""
 
@@ -39,7 +41,8 @@ class Roles:
         self._refuse_serials()
         self._decide_shape()
         if card := self._seen.card:
-            self._take("card", card, "its name says so" if "card" in card.says else _LIKE_A_CARD)
+            self._take("card", card, "its name says so" if "card" in card.says else _LIKE_A_CARD, asked="card")
+            self._ask_about_no_cards(card)
         if mode := self._seen.mode:
             self._take("mode", mode, "its name says so")
         if found.shape == "counts" and self._seen.count:
@@ -62,9 +65,9 @@ class Roles:
             found.remarks.append("No column was recognised as a day: every table is over the whole period.")
         return found
 
-    def _take(self, ours: str, sample: Sample, why: str, reading: Reading | None = None, asked: bool = False) -> None:
-        """Give a column its role."""
-        sureness: Sureness = "question" if asked and self._asking.is_open(ours) else "sure"
+    def _take(self, ours: str, sample: Sample, why: str, reading: Reading | None = None, asked: str = "") -> None:
+        """Give a column its role; `asked` is the key of the question that it may have been."""
+        sureness = self._sureness(asked)
         if not self._seen.looked and sureness == "sure":
             sureness, why = "likely", self._by_name_alone(ours, sample)
         missing = sample.missing if ours != COUNT else ()  # a number that is missing or masked stops a release
@@ -72,6 +75,12 @@ class Roles:
             missing = (*missing, "0")
         written = reading.format if reading else None
         self._found.columns[ours] = Guess(sample.name, sureness, why, written, missing)
+
+    def _sureness(self, asked: str) -> Sureness:
+        """How sure an answer to a question is; what was not asked is sure."""
+        if all(question.key != asked for question in self._asking.questions):
+            return "sure"
+        return "question" if self._asking.is_open(asked) else "assumed" if self._asking.assumed else "sure"
 
     def _by_name_alone(self, ours: str, sample: Sample) -> str:
         """What a name says that no value supports, and what is left to be said by who knows them."""
@@ -94,7 +103,7 @@ class Roles:
         sample = self._seen.by_name.get(chosen)
         if sample:
             answered = not self._asking.is_open(ours)
-            self._take(ours, sample, "so you said" if answered else why, self._reading_for(ours, sample), asked=True)
+            self._take(ours, sample, self._asking.why if answered else why, self._reading_for(ours, sample), asked=ours)
         return sample
 
     def _reading_for(self, ours: str, sample: Sample) -> Reading | None:
@@ -138,7 +147,9 @@ class Roles:
             for each, known in list(self._found.columns.items()):
                 if known.column == guess.column:
                     written = OPEN if is_open else chosen
-                    self._found.columns[each] = replace(known, format=written if written != "minutes" else None)
+                    sureness = self._sureness(f"format.{ours}") if self._asking.assumed else known.sureness
+                    format = written if written != "minutes" else None
+                    self._found.columns[each] = replace(known, format=format, sureness=sureness)
 
     def _ask_about_unread(self) -> None:
         """Columns that are called times, and have values that begin with a digit, in no format that is known."""
@@ -153,13 +164,42 @@ class Roles:
             )
             chosen = self._asking.ask(f"format.{ends}", text)
             known = chosen != OPEN
-            why = "so you said" if known else "its name says so, but its values cannot be read"
+            why = self._asking.why if known else "its name says so, but its values cannot be read"
             written = None if chosen == "minutes" else chosen
-            guess = Guess(sample.name, "sure" if known else "question", why, written, sample.missing)
+            guess = Guess(sample.name, self._sureness(f"format.{ends}"), why, written, sample.missing)
             self._found.columns[ends] = guess
             self._asked_formats.add(sample.name)
             if written and known and has_a_day(written) and "date" not in self._found.columns:
                 self._found.columns["date"] = replace(guess, why=f"the day of {ends}, which holds dates as well")
+
+    def _ask_about_no_cards(self, card: Sample) -> None:
+        """Values that are far too frequent for a card, and may stand for none: `0`, or `PAPER` for a ticket."""
+        far = card.far_too_frequent
+        if not far:
+            return
+        rows = share(value.strip() in far for value in card.filled)
+        often = f"in about {max(1, round(100 * rows))} of 100 of the rows looked at that have one"
+        told = [value for value in far if _A_PLACEHOLDER.fullmatch(value)]
+        if len(told) < len(far):
+            self._found.remarks.append(
+                f"Some values of `{card.name}`, {often}, are far more frequent than others: a card that many share? If "
+                "one stands for no card, list it there: missing = […]."
+            )
+        if not told:
+            return
+        said = " and ".join(f"`{value}`" for value in told)
+        text = (
+            f"Does {said} in `{card.name}` mean that there is no card? It is {often}; as a card, all its trips of a "
+            "day would be those of one person, of which only a few are counted."
+        )
+        answer = self._asking.ask("missing.card", text, "yes", YES_OR_NO, must=False)
+        if answer == "no":
+            return
+        guess = self._found.columns["card"]
+        why = f"{guess.why}; {said} is no card ({self._asking.why_of('missing.card')})"
+        sureness: Sureness = "assumed" if self._asking.assumed else guess.sureness
+        missing = (*guess.missing, *told)
+        self._found.columns["card"] = replace(guess, why=why, missing=missing, sureness=sureness)
 
     def _refuse_serials(self) -> None:
         for sample in self._seen.samples:
@@ -297,7 +337,7 @@ class Roles:
         answer = self._asking.ask("shape", text, proposal if proposes else OPEN, choices)
         shapes: dict[str, Shape] = {each: each for each in choices}
         self._found.shape = shapes.get(answer, proposal)
-        self._found.why = "so you said" if not self._asking.is_open("shape") else "a question is open"
+        self._found.why = self._asking.why if not self._asking.is_open("shape") else "a question is open"
 
     def _take_tap(self) -> None:
         """The columns of a tap: what says on or off, its time, and its place."""
@@ -312,7 +352,7 @@ class Roles:
             self._asking.ask("tap", text, in_turn, choices=[sample.name for sample in free])
             chosen = self._seen.by_name.get(self._asking.answers.get("tap", OPEN))
             if chosen:
-                self._take("tap", chosen, "so you said")
+                self._take("tap", chosen, self._asking.why, asked="tap")
                 self._take_words(chosen)
             else:
                 found.columns["tap"] = Guess(OPEN, "question", "no column was recognised")
@@ -401,10 +441,37 @@ class Roles:
         if not places["start"] and not places["end"] and plain:
             if len(plain) == 1:
                 self._take("tap_on_location", plain[0], "it is the only place in a row")
-            else:
+            elif not self._take_places_of_times(plain):
                 text = f"Where does a trip begin? {listed(plain)} are places."
                 self._choose("tap_on_location", plain, text, plain[0], "the first that could be")
         self._say_what_is_missing()
+
+    def _take_places_of_times(self, plain: Sequence[Sample]) -> bool:
+        """Places whose names do not say which end they are of, by their times: `Halt 2` goes with `Zeit 2`."""
+        on, off = (self._found.columns.get(f"tap_{end}_time") for end in ("on", "off"))
+        if not on or not off or on.column == off.column:
+            return False
+        first, second = words.words_of(on.column), words.words_of(off.column)
+        starts, ends = ([place for place in plain if place.words & own] for own in (first - second, second - first))
+        if len(starts) == 1 and len(ends) == 1 and starts != ends:
+            for end, place, time in (("on", starts[0], on), ("off", ends[0], off)):
+                self._take(f"tap_{end}_location", place, f"by its name it is the place of `{time.column}`")
+        elif len(plain) == 2:
+            self._ask_by_order(plain, on.column, off.column)
+        return len(plain) == 2 or "tap_off_location" in self._found.columns
+
+    def _ask_by_order(self, places: Sequence[Sample], on: str, off: str) -> None:
+        """Where no name says it, the first of two places is most likely that of the first of two times."""
+        position = [sample.name for sample in self._seen.samples].index
+        likely = sorted(places, key=lambda sample: position(sample.name), reverse=position(on) > position(off))
+        text = (
+            f"Where does a trip begin? {listed(places)} are places; by their order `{likely[0].name}` is that of "
+            f"`{on}`."
+        )
+        chosen = self._choose("tap_on_location", likely, text, likely[0], "by the order of the columns")
+        other = likely[1] if chosen is likely[0] else likely[0]
+        text = f"Does a trip end at `{other.name}`? It is a place, and its name does not say which."
+        self._choose("tap_off_location", [other], text, other, "the other of the two places", "no")
 
     def _say_what_is_missing(self) -> None:
         """One end found, and the other missed."""
@@ -447,9 +514,9 @@ class Roles:
             )
             chosen = self._asking.ask("tap_on_time", text, off.name, (on.name, off.name))
             first, last = (on, off) if chosen == on.name else (off, on)
-            why = "in most rows it is the earlier of the two" if chosen == off.name else "so you said"
-            self._take("tap_on_time", first, why, first.time, asked=True)
-            self._take("tap_off_time", last, "the other of the two", last.time)
+            why = "in most rows it is the earlier of the two" if chosen == off.name else self._asking.why
+            self._take("tap_on_time", first, why, first.time, asked="tap_on_time")
+            self._take("tap_off_time", last, "the other of the two", last.time, asked="tap_on_time")
 
     def _take_later(self, on: Sample, plain: Sequence[Sample]) -> None:
         later = [s for s in plain if (o := self._seen.order(on, s)) and not o.same and o.earlier >= ORDERED]
@@ -505,7 +572,20 @@ class Roles:
         beyond += [
             s for s in self._seen.times if s.raw == "integer" and not s.time.format and _often(s, lambda m: m >= 1440)
         ]
-        self._found.service = bool(beyond)
+        self._found.service = bool(beyond) or self._is_of_service()
+
+    def _is_of_service(self) -> bool:
+        """Whether times after midnight are of the night after their date: asked, where the name of the day says so."""
+        day = self._seen.by_name.get(self._found.columns["date"].column) if "date" in self._found.columns else None
+        night = [s for s in self._seen.times if _often(s, lambda minute: minute < NIGHT_ENDS)]
+        if day is None or "service" not in day.says or not night:
+            return False
+        text = (
+            f"Are the dates of `{day.name}` those of service days? By its name they are, and `{night[0].name}` has "
+            "times after midnight, such as 00:30: on a service day (service) they are of the night after its date, on "
+            "a day of the calendar (calendar) of the night before."
+        )
+        return self._asking.ask("dates", text, "service", ("service", "calendar")) != "calendar"
 
     def _take_day_beside(self, days: Sequence[Sample], time: Sample, start: Guess) -> None:
         """Where times have dates of their own: a column of dates is the day only if it agrees with them."""
@@ -532,22 +612,32 @@ class Roles:
         if few:
             self._found.labels = True
             best = min(few, key=lambda s: ("period" not in s.says, s.kinds == 1, "tap" in s.says))
-            why = "its name says so; its values are names of days or months, not dates"
             if "period" not in best.says and best.values and share(map(_is_dated, best.some)) >= MOST:
-                text = (
-                    f"Are the values of `{best.name}` names, to be published as they are? They seem to be dates, in no "
-                    'format that is known: if so, write its format, such as { column = "…", format = "%d/%m/%Y" }, and '
-                    'take out dates = "labels".'
-                )
-                self._asking.ask("date", text, best.name, (best.name,))
-                self._take("date", best, why, asked=True)
+                self._ask_if_labels(best)
             else:
-                self._take("date", best, why)
+                self._take("date", best, "its name says so; its values are names of days or months, not dates")
             self._say_periods(best, [s for s in few if s is not best and "period" in s.says])
         elif booked:
             text = f"Is `{booked[0].name}` the day of a trip? By its name it may be a day of the books."
             if self._asking.ask("date", text, booked[0].name, (booked[0].name, "no")) != "no":
-                self._take("date", booked[0], "the only column of dates", booked[0].date, asked=True)
+                self._take("date", booked[0], "the only column of dates", booked[0].date, asked="date")
+
+    def _ask_if_labels(self, sample: Sample) -> None:
+        """Dates that cannot be read, or names that have numbers: neither is proposed."""
+        if share(any(map(str.isalpha, value)) for value in sample.some) >= MOST:
+            seem = (
+                "They seem to be dates with words in them, such as `4 de marzo de 2025` or `Mo, 04.03.2025`, and only "
+                "English names of months can be read: if so, write days such as 2025-03-04 in the files, and run this "
+                "again."
+            )
+        else:
+            seem = (
+                "They seem to be dates, in no format that is known: if so, write its format, such as "
+                '{ column = "…", format = "%d/%m/%Y" }, and take out dates = "labels".'
+            )
+        text = f"Are the values of `{sample.name}` names, to be published as they are? {seem}"
+        self._asking.ask("date", text, choices=(sample.name,))
+        self._take("date", sample, "its name says so; its values are in no format that is known", asked="date")
 
     def _say_periods(self, taken: Sample, others: Sequence[Sample]) -> None:
         """A file by month and kind of day: what it is, and what to do, where two columns say it."""
@@ -576,8 +666,9 @@ _TWICE = (
     "If rows are taps on and off, counting them as trips counts each trip twice and protects half of it: then leave "
     "one kind out of the files, or add a column that distinguishes them."
 )
-TRAVELLED = range(1980, 2101)
 _MINGUO = re.compile(r"1[0-4][0-9]([-/.年]?)(0?[1-9]|1[0-2])([-/.月]?)(0?[1-9]|[12][0-9]|3[01])日?")
+_A_PLACEHOLDER = re.compile(r"(?=.{1,24}$)[^\W\d_]+([ _-][^\W\d_]+)*|(\d)\2*|\d{1,4}")
+"""A word, one digit alone, or a short number: what may be shown, being no number of a card."""
 _LIKE_A_CARD = "its values look like numbers of cards"
 
 

@@ -51,6 +51,11 @@ def test_points_of_a_csv_file(tmp_path: Path) -> None:
     }
 
 
+def test_degrees_may_have_a_decimal_comma(tmp_path: Path) -> None:
+    (place,) = listed(tmp_path, "places.csv", "name;latitude;longitude\nA;-33,8;151,25\n")
+    assert place.geometry["coordinates"] == [151.25, -33.8]
+
+
 def test_columns_of_other_names(tmp_path: Path) -> None:
     columns = {"name": "stop", "latitude": "lat", "longitude": "lon"}
     (place,) = listed(tmp_path, "places.csv", "stop,lat,lon\nCentral,1,2\n", **columns)
@@ -110,8 +115,8 @@ WRONG = {
     "no positions": ("places.csv", "name,latitude,longitude\nA,,\n,1,2\n", r"places\.csv is empty"),
     "commas in numbers": (
         "places.csv",
-        "name;latitude;longitude\nA;-33,8;151,2\n",
-        "line 2: .* with a point, such as -33.88",
+        "name;latitude;longitude\nA;-33,8;1,151,2\n",
+        "line 2: .* in degrees, such as -33.88 or -33,88",
     ),
     "no JSON": ("places.json", "{", "not valid JSON"),
 }

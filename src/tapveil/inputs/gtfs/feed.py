@@ -12,7 +12,7 @@ from tapveil.base.errors import InputFileError
 from tapveil.inputs.gtfs.calendar import Calendar, read_calendar
 from tapveil.inputs.gtfs.calls import Calls, Line, Timetable, calls_of, lines_of, read_repeats, read_timetable
 from tapveil.inputs.gtfs.files import Files, find_files
-from tapveil.inputs.gtfs.table import BLANK, Table, read, read_if_there
+from tapveil.inputs.gtfs.table import BLANK, Table, read, read_if_there, whole
 from tapveil.inputs.snapshot import ON_DISK, PublicFiles
 
 DEEPEST = 20
@@ -50,6 +50,12 @@ class Feed:
     def has_lines(self) -> bool:
         """Whether the feed is more than a list of stops."""
         return {"routes.txt", "trips.txt", "stop_times.txt"} <= set(self._files.members)
+
+    @cached_property
+    def route_types(self) -> tuple[int, ...]:
+        """The types of its routes; none where it is a list of stops."""
+        table = read_if_there(self._files, "routes.txt", ("route_type",))
+        return tuple(sorted(set(table.numbers("route_type", whole, "is not a whole number such as 3").tolist())))
 
     def lines(self) -> list[Line]:
         """Every route, in the order of routes.txt."""
