@@ -95,7 +95,8 @@ columns = ["tap_off_time", "tap_off_location"]
 @pytest.fixture
 def world(source: Path) -> Path:
     """The same trips, of which every cell is measured: with estimates and synthetic trips."""
-    write_csv(source / "places.csv", [(f"stop {n}", 0, n) for n in range(4)], ("name", "latitude", "longitude"))
+    places = [("x", 1, 1), *((f"stop {n}", 0, n) for n in range(4))]
+    write_csv(source / "places.csv", places, ("name", "latitude", "longitude"))
     (source / "plan.toml").write_text(WORLD, encoding="utf-8")
     return source
 
